@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { grantsDigest, type Grant } from '@toolrack/contract'
 import type { StoredLayer } from '../../functions/src/catalog/views/layer-source.ts'
 import type { DefinitionStore } from '../../functions/src/catalog/definitions/definition-store.ts'
+import { moduleTag } from '../../functions/src/catalog/definitions/module-tag.ts'
 import { MODULE_FILES_BYTES_MAX } from '../../functions/src/catalog/definitions/module-files.ts'
 import { by, put, remove, tool } from './definition-changes.ts'
 import type { StoreHarness } from './definition-store.contract.ts'
@@ -289,6 +290,28 @@ export function describeModuleStore(title: string, start: () => Promise<StoreHar
         const writing = store.writeModule(ANN, putModule('m', ['a'], 'new', { precondition }), by('ann'))
         if (holds) expect((await writing).outcome).toBe('created')
         else await expect(writing).rejects.toMatchObject({ code: 'PRECONDITION_FAILED' })
+      })
+
+      test('a module with packages has a tag of its own, and the sha256 counts too', async () => {
+        const [one, two] = [lockOf('1.0'), lockOf('2.0')]
+        const tagOf = async (): Promise<string> => {
+          const module = await store.module(ANN, 'm')
+          return module ? moduleTag(module) : ''
+        }
+        const write = (lock: typeof one, tags: readonly string[], key: 'ifMatch' | 'ifNoneMatch') => {
+          const precondition = { [key]: new Set(tags) }
+          return store.writeModule(ANN, putModule('m', ['a'], 'present', { lock, precondition }), by('ann'))
+        }
+        const refused = { code: 'PRECONDITION_FAILED' }
+        await store.writeModule(ANN, putModule('m', ['a'], 'present', { lock: one }), by('ann'))
+        const first = await tagOf()
+        await expect(write(two, [first], 'ifNoneMatch')).rejects.toMatchObject(refused)
+        await expect(write(two, [present], 'ifNoneMatch')).rejects.toMatchObject(refused)
+        await write(two, [first], 'ifMatch')
+        expect(await tagOf()).not.toBe(first)
+        await expect(write(one, [first], 'ifMatch')).rejects.toMatchObject(refused)
+        expect((await write(one, [present], 'ifMatch')).outcome).toBe('updated')
+        expect(await tagOf()).toBe(first)
       })
 
       test('of two that saw the same state only one writes, with all of its tools', async () => {

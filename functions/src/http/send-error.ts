@@ -23,6 +23,8 @@ export const originalError: ErrorForm = ({ message, details: [detail] }) => {
  */
 export function sendError(res: ServerResponse, thrown: unknown, log: Log, form: ErrorForm = errorBody): void {
   const error = toolrackError(thrown, log)
+  // A stream that has ended has told its reader the error.
+  if (res.writableEnded) return
   const { httpStatus, retry } = ERROR_CODES[error.code]
   if (res.headersSent) {
     log.error('answer broken off', { code: error.code, error: error.message })
@@ -46,18 +48,22 @@ export function isBodyRefused(code: ErrorCode, req: IncomingMessage): boolean {
 }
 
 function toolrackError(thrown: unknown, log: Log): ToolrackError {
-  if (isToolrackError(thrown)) {
-    const { code, message, cause } = thrown
-    if (ERROR_CODES[code].httpStatus >= 500)
-      log.error(message, { code, cause: cause instanceof Error ? cause.message : '' })
-    return thrown
-  }
-  const fromExpress = requestError(thrown)
-  if (fromExpress) return fromExpress
-  const requestId = randomUUID()
-  const error = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown)
-  log.error('request failed', { requestId, error })
-  return new ToolrackError('INTERNAL', undefined, { details: [{ reason: 'INTERNAL', requestId }] })
+  const error = knownError(thrown)
+  const { code, message, cause, details } = error
+  const requestId = details[0]?.['requestId']
+  if (typeof requestId === 'string') {
+    const reason = cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)
+    log.error('request failed', { requestId, error: reason })
+  } else if (ERROR_CODES[code].httpStatus >= 500 && isToolrackError(thrown))
+    log.error(message, { code, cause: cause instanceof Error ? cause.message : '' })
+  return error
+}
+
+/** The error to answer with. An unexpected error becomes INTERNAL, with the id under which `sendError` logs its cause. */
+export function knownError(thrown: unknown): ToolrackError {
+  if (isToolrackError(thrown)) return thrown
+  const details = [{ reason: 'INTERNAL', requestId: randomUUID() }] as const
+  return requestError(thrown) ?? new ToolrackError('INTERNAL', undefined, { details, cause: thrown })
 }
 
 const ENCODING_UNKNOWN = 'The Content-Encoding is not known; send gzip, deflate, br or none.'

@@ -14,6 +14,7 @@ import { admitSpec, type AdmittedSpec, type ModuleIdentity } from './admit-spec.
 import { contentSha256, mapContent, mainFile, type ModuleContent } from './module-content.ts'
 import { refuseLargeFiles } from './module-files.ts'
 import { isModuleName } from './module-reader.ts'
+import { lockText, type PackageLock } from './package-lock.ts'
 import { moduleReport } from './module-report.ts'
 import type { CheckReport, ModuleFault } from './check-report.ts'
 
@@ -40,16 +41,16 @@ type Parts = {
 
 /**
  * Checks a module in the runner, and then admits its specs one after another. So a module takes only one place in the queue for
- * the schema compilers. Rejects with MODULE_INVALID and all faults, or with the errors of `Runner.check`,
+ * the schema compilers. Rejects with MODULE_INVALID or PACKAGES_REFUSED and all faults, or with the errors of `Runner.check`,
  * `SchemaCompiler.compile` and `goOn`.
  */
 export async function admitModule(
-  { name, tenant, signal, ...content }: ModuleCheck,
+  { name, tenant, lock, onProgress, signal, ...content }: ModuleCheck,
   { runner, compiler, goOn }: Parts,
 ): Promise<AdmittedModule> {
   if (content.files) refuseLargeFiles(name, content.files)
   const sha256 = contentSha256(content)
-  const checked = await runner.check({ name, ...content, tenant, signal })
+  const checked = await runner.check({ name, ...content, tenant, lock, onProgress, signal })
   const file = mainFile(name, content)
   const specs: AdmittedSpec[] = []
   const turns = new Turns(signal)
@@ -62,6 +63,7 @@ export async function admitModule(
   }
   const tools = specs.flatMap(({ admitted }) => admitted ?? [])
   refuseFaults(checked, specs)
+  if (checked.packages) refuseLongLock(checked.packages)
   if (!isModuleName(name)) throw new ToolrackError('MODULE_INVALID', 'No module can have this name.')
   refuseOversize(file, tools)
   const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
@@ -86,7 +88,21 @@ function refuseFaults(checked: CheckReport, specs: readonly AdmittedSpec[]): voi
   const [first] = details
   const more = details.length > 1 ? ` (and ${details.length - 1} more, see details)` : ''
   const sentence = typeof first?.['message'] === 'string' ? first['message'] : 'The module has no tool.'
-  throw new ToolrackError('MODULE_INVALID', `${sentence}${more}`, { details })
+  const isOfPackages = details.length > 0 && details.every(({ reason }) => reason === 'PACKAGES_REFUSED')
+  throw new ToolrackError(isOfPackages ? 'PACKAGES_REFUSED' : 'MODULE_INVALID', `${sentence}${more}`, {
+    details,
+  })
+}
+
+/** The most bytes of a lock, which is about 1,000 packages. It is sent with a module in a request of at most 4 MB. */
+const LOCK_BYTES_MAX = 256 * 1024
+
+function refuseLongLock(lock: PackageLock): void {
+  if (Buffer.byteLength(lockText(lock)) <= LOCK_BYTES_MAX) return
+  const count = lock.packages.length.toLocaleString('en-US')
+  const message = `The module needs ${count} packages, and their lock is longer than ${LOCK_BYTES_MAX / 1024} KB. Ask for fewer.`
+  const fault = { reason: 'PACKAGES_REFUSED', kind: 'lock_too_large', message } as const
+  throw new ToolrackError('PACKAGES_REFUSED', message, { details: [fault] })
 }
 
 /** The faults of the whole module, as details of an error. A detail about a missing package has its name as `import`. */

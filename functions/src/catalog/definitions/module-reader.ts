@@ -1,7 +1,8 @@
-import { ToolrackError } from '@toolrack/contract'
+import { ToolrackError, type Digest } from '@toolrack/contract'
 import type { Principal } from '../../access/principal.ts'
 import { isChosen, storedLayer, type WritableLayer } from './definition-writer.ts'
 import { sentContent } from './module-content.ts'
+import type { StoredLayer } from '../views/layer-source.ts'
 import type { ModulePage, ModuleStore } from './module-store.ts'
 
 /** Matches a name of 1 to 64 letters, digits and `_`. The runner also refuses some of these names, such as Python's keywords. */
@@ -43,15 +44,26 @@ export class ModuleReader {
   }
 
   /**
-   * The content of a version, if it is still kept. Rejects with VERSION_NOT_FOUND if it is not kept, or if the version is a
+   * The content of a version with its lock, if it is still kept. Rejects with VERSION_NOT_FOUND if it is not kept, or if the version is a
    * deletion.
    */
   async contentOf(principal: Principal, layer: WritableLayer, name: string, choice: ModuleVersionChoice) {
     const versions = await this.versions(principal, layer, name)
-    const sha256 = versions.find((candidate) => isChosen(candidate, choice))?.sha256
+    const { sha256, environment } = versions.find((candidate) => isChosen(candidate, choice)) ?? {}
     const target = storedLayer(layer, principal.uid)
     const content = sha256 === undefined ? undefined : await this.#store.source(target, sha256)
-    if (content === undefined) throw new ToolrackError('VERSION_NOT_FOUND')
-    return content
+    if (sha256 === undefined || content === undefined) throw new ToolrackError('VERSION_NOT_FOUND')
+    return { content, lock: await this.#lock(target, sha256, environment) }
+  }
+
+  /** The lock of the present version, if this version has the content `sha256`. */
+  async lockOf(principal: Principal, layer: WritableLayer, name: string, sha256: string) {
+    const target = storedLayer(layer, principal.uid)
+    const module = isModuleName(name) ? await this.#store.module(target, name) : undefined
+    return module?.sha256 === sha256 ? this.#lock(target, sha256, module.environment) : undefined
+  }
+
+  async #lock(target: StoredLayer, sha256: string, environment: Digest | undefined) {
+    return environment && this.#store.lock(target, sha256, environment)
   }
 }

@@ -1,6 +1,7 @@
 import type { JsonObject } from '@toolrack/contract'
 import type { AdmittedSpec } from './admit-spec.ts'
 import type { CheckReport } from './check-report.ts'
+import type { PackageLock } from './package-lock.ts'
 
 /** The most bytes of a stored report. A document of Firestore may have 1 MB. */
 export const REPORT_BYTES_MAX = 256 * 1024
@@ -10,14 +11,21 @@ export const REPORT_BYTES_MAX = 256 * 1024
  * examples.
  */
 export function moduleReport(
-  { imports, notes, log }: CheckReport,
+  { imports, notes, log, packages: lock }: CheckReport,
   specs: readonly AdmittedSpec[],
 ): JsonObject {
   const empty = { imports: [], notes: [], log: '', shortened: true, specs: [] }
-  const whole = { imports, notes, log: log.text, specs: specs.map(specReport) }
-  const short = { ...empty, imports, specs: specs.map(shortReport) }
+  const packages = lock && { packages: packagesReport(lock) }
+  const whole = { imports, notes, log: log.text, ...packages, specs: specs.map(specReport) }
+  const short = { ...empty, imports, ...packages, specs: specs.map(shortReport) }
   const report: unknown = [whole, short].find(isSmall) ?? empty
   return report as JsonObject
+}
+
+/** What a report says of the packages of a module. Their files and hashes are in the lock. */
+function packagesReport({ digest, requirements, packages }: PackageLock) {
+  const shown = packages.map(({ name, version, bytes }) => ({ name, version, bytes }))
+  return { digest, requirements, packages: shown }
 }
 
 function specReport({ spec, admitted, faults }: AdmittedSpec) {

@@ -15,13 +15,27 @@ import type { SchemaCompilers } from '../schemas/schema-compilers.ts'
 import { waitsMessage } from '../views/why-pending.ts'
 import { admitModule } from './admit-module.ts'
 import { decideConsent, type GrantPolicy, type PresentGrants } from './decide-consent.ts'
-import { contentOf, mapContent, type ModuleContent } from './module-content.ts'
+import type { PackageLock } from './package-lock.ts'
+import { contentOf, contentSha256, mapContent, type ModuleContent } from './module-content.ts'
 import { isModuleName, type ModuleReader, type ModuleVersionChoice } from './module-reader.ts'
 import type { ModuleChange, ModuleStore, ModuleWriteResult } from './module-store.ts'
 
+/** How the packages of a module are found. */
+type Packages = {
+  /** True if the packages are resolved anew. Otherwise the lock of the same content is used again. */
+  readonly relock?: boolean | undefined
+  /** Called with a sentence about the work so far, at least once a second while packages are installed. */
+  readonly onProgress?: ((text: string) => void) | undefined
+}
+
 /** An upload or a rollback. With `acceptGrants`, its sender accepts the grants with this digest, and may do so. */
-type ModuleTarget = WriteTarget & { readonly acceptGrants?: Digest | undefined }
-type Upload = ModuleTarget & ModuleContent<Uint8Array>
+type ModuleTarget = WriteTarget & Packages & { readonly acceptGrants?: Digest | undefined }
+
+type Upload = ModuleTarget &
+  ModuleContent<Uint8Array> & {
+    /** The lock to use. By default, the one that the present version has, if its content is the same. */
+    readonly lock?: PackageLock | undefined
+  }
 type Rollback = ModuleTarget & { readonly choice: ModuleVersionChoice }
 
 /** A module that was written, and whose tools wait until somebody accepts its grants. */
@@ -53,10 +67,13 @@ export class ModuleWriter {
 
   /** Writes a module and all of its definitions. If the runner refuses the module, rejects, and the old version stays. */
   async put(principal: Principal, upload: Upload) {
-    const { layer, name, precondition, signal, acceptGrants, ...content } = upload
-    const { runner, compilers, catalog } = this.#parts
+    const { layer, name, precondition, signal, relock, acceptGrants, lock: given, ...sent } = upload
+    const { onProgress = ignore, ...content } = sent
+    const { runner, compilers, catalog, reader } = this.#parts
+    const kept = given ?? (await reader.lockOf(principal, layer, name, contentSha256(content)))
     const compiler = compilers.forCaller({ user: principal.uid, signal })
-    const check = { name, ...content, tenant: principal.uid, signal }
+    const locked = { lock: relock === true ? undefined : kept, onProgress }
+    const check = { name, ...content, ...locked, tenant: principal.uid, signal }
     const module = await admitModule(check, { runner, compiler, goOn: compiler.goOn })
     const view = await catalog.view(principal)
     refuseSealed(view, layer, module.tools)
@@ -75,14 +92,15 @@ export class ModuleWriter {
     const isWaiting = written.pending === true
     if (isWaiting) this.#parts.waits?.({ layer, module: name, grants })
     const message = isWaiting && { message: waitsMessage({ layer, module: name, ...asked }) }
-    return { ...moduleAnswer(written, layer, view, report), ...asked, pending: isWaiting, ...message }
+    const checked = { report, environment: lock?.digest }
+    return { ...moduleAnswer(written, layer, view, checked), ...asked, pending: isWaiting, ...message }
   }
 
-  /** Writes older content again, as a new version. */
+  /** Writes older content again, as a new version, with the packages that the older version has. */
   async rollback(principal: Principal, { choice, ...target }: Rollback) {
     const { layer, name } = target
-    const content = await this.#parts.reader.contentOf(principal, layer, name, choice)
-    return this.put(principal, { ...target, ...mapContent(content, (text) => Buffer.from(text)) })
+    const { content, lock } = await this.#parts.reader.contentOf(principal, layer, name, choice)
+    return this.put(principal, { ...target, lock, ...mapContent(content, (text) => Buffer.from(text)) })
   }
 
   async delete(principal: Principal, layer: WritableLayer, name: string, precondition: Precondition) {
@@ -102,6 +120,11 @@ export class ModuleWriter {
       return result
     })
   }
+}
+
+/** The runner reports the progress in any case, because only then a check may take longer than other checks. */
+function ignore(): void {
+  // Nobody waits for the progress.
 }
 
 /**
@@ -124,12 +147,12 @@ function refuseSealed(view: CatalogView, layer: WritableLayer, tools: readonly A
   throw new ToolrackError(first.reason, message, { details })
 }
 
-/** The answer to a write of one module. `report` has the result for each spec. A deletion has no report. */
+/** The answer to a write of one module. `report` has the result for each spec. A deletion has neither a report nor packages. */
 function moduleAnswer(
   { name, outcome, sha256, revision, tools }: ModuleWriteResult,
   layer: WritableLayer,
   view: CatalogView,
-  report?: JsonObject,
+  { report, environment }: { readonly report?: JsonObject; readonly environment?: Digest | undefined } = {},
 ) {
   const named = (wanted: DefinitionWriteResult['outcome']): readonly string[] =>
     tools.filter((tool) => tool.outcome === wanted).map((tool) => tool.name)
@@ -143,6 +166,7 @@ function moduleAnswer(
     sha256,
     revision,
     layer,
+    ...(environment && { environment }),
     tools: {
       added: named('created'),
       changed: named('updated'),

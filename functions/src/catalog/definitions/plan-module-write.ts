@@ -12,6 +12,7 @@ import type {
   ModuleWriteResult,
   ModuleSummary,
 } from './module-store.ts'
+import { moduleTag } from './module-tag.ts'
 import { lockText } from './package-lock.ts'
 import { withPending } from './pending-text.ts'
 import { presentGrants } from './present-grants.ts'
@@ -58,7 +59,7 @@ export function planModuleWrite(
   room: Room,
 ) {
   if (change.kind === 'delete' && !present) throw new ToolrackError('MODULE_NOT_FOUND')
-  if (!holds(change.precondition ?? {}, present?.sha256))
+  if (!holds(change.precondition ?? {}, present && moduleTag(present), present?.sha256))
     throw new ToolrackError('PRECONDITION_FAILED', 'The module is not in the state the request asks for.')
   const puts = change.kind === 'put' ? storedTools(change) : []
   const kept = new Set(puts.map(({ name }) => name))

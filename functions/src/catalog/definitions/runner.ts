@@ -16,7 +16,9 @@ export type Runner = {
   readonly health: () => Promise<RunnerHealth>
   /** Runs one call, at most once. Rejects only if the call's `source` rejects. */
   readonly invoke: (call: RunnerCall) => Promise<RunnerOutcome>
-  /** Checks a module. Rejects with RUNNER_UNAVAILABLE, RUNNER_BUSY or ISOLATION_UNAVAILABLE. */
+  /**
+   * Checks a module. Rejects with RUNNER_UNAVAILABLE, RUNNER_BUSY, ISOLATION_UNAVAILABLE, PACKAGES_UNAVAILABLE or PACKAGES_REFUSED.
+   */
   readonly check: (module: ModuleCheck) => Promise<CheckReport>
   /**
    * Ends the idle processes that are ready for calls of a module. Never rejects. If a process cannot be reached, it ends by

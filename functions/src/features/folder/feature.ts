@@ -5,12 +5,15 @@ import type { Log } from '../../log.ts'
 import type { Signal } from '../../signal.ts'
 import { logged } from '../definitions/layer-log.ts'
 import { acceptCommand, grantsText } from '../../catalog/views/why-pending.ts'
+import type { Documents } from '../../documents/documents.ts'
+import { FileModules } from './file-modules.ts'
 import { FolderLayers, type FileConsents } from './folder-layers.ts'
 import type { FolderNews } from './folder-news.ts'
 import { folderRoutes } from './folder-routes.ts'
 import { ModuleFolder } from './module-folder.ts'
 
 type Needs = {
+  readonly documents: Documents
   readonly log: Log
   readonly compilers: SchemaCompilers
   readonly runner: Runner
@@ -27,21 +30,35 @@ type Needs = {
 /** The file layer: definition files, and watched folders of modules. */
 export const folder = {
   name: 'folder',
-  create({ log, compilers, runner, files, toolsFolders = [], showModule, fileConsents, signals }: Needs) {
+  create(parts: Needs) {
+    const {
+      documents,
+      log,
+      compilers,
+      runner,
+      files,
+      toolsFolders = [],
+      showModule,
+      fileConsents,
+      signals,
+    } = parts
     const definitions = logged(files(compilers), log)
-    if (toolsFolders.length === 0) return { folder: undefined, fileLayer: definitions }
-    const modules = { runner, compiler: compilers.own, log, changed: signals.filesChanged.tell }
+    const fileModules = new FileModules(documents)
+    if (toolsFolders.length === 0) return { folder: undefined, fileLayer: definitions, fileModules }
+    const show = (news: FolderNews): void => (showModule ? showModule(news) : logModule(log, news))
+    const progress = (file: string, text: string): void => show({ kind: 'progress', file, text })
+    const checks = { runner, compiler: compilers.own, log, kept: fileModules, progress }
+    const modules = { ...checks, changed: signals.filesChanged.tell }
     const watched = toolsFolders.map((path) => new ModuleFolder({ path, ...modules }))
     const report = (news: FolderNews): void => {
-      if (showModule) showModule(news)
-      else logModule(log, news)
+      show(news)
       // The layer is read again now. So an answer for always about a changed module ends at once, and not with the next list.
       signals.filesNews.tell()
     }
     const layers = new FolderLayers(definitions, watched, report, fileConsents)
     // The operator is told of the change now, and not with the next list.
     signals.filesChanged.listen(() => layers.reportSoon())
-    return { folder: layers, fileLayer: layers }
+    return { folder: layers, fileLayer: layers, fileModules }
   },
   routes: folderRoutes,
   close({ folder: layers }: { readonly folder: FolderLayers | undefined }): void {
@@ -55,5 +72,10 @@ function logModule(log: Log, { kind, ...news }: FolderNews): void {
     const { module, grants } = news.waits
     const facts = { file: news.file, grants: grantsText(grants), accept: acceptCommand(module, 'file') }
     log.warn('module waits for consent', facts)
-  } else log.info(`module ${kind}`, { file: news.file, ...('tools' in news && { tools: news.tools }) })
+  } else
+    log.info(`module ${kind}`, {
+      file: news.file,
+      ...('tools' in news && { tools: news.tools }),
+      ...('text' in news && { text: news.text }),
+    })
 }

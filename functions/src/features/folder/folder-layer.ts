@@ -11,7 +11,9 @@ import type { AdmittedDefinition } from '../../catalog/definitions/admit-definit
 import { faultDetail } from '../../catalog/definitions/admit-module.ts'
 import { withPending } from '../../catalog/definitions/pending-text.ts'
 import { asPart } from '../../running-work.ts'
-import { contentOf, type ModuleContent } from '../../catalog/definitions/module-content.ts'
+import { contentOf } from '../../catalog/definitions/module-content.ts'
+import { lockKey } from '../../catalog/definitions/package-lock.ts'
+import type { LockedContent } from '../../catalog/definitions/runner.ts'
 import type { FolderFile, LoadedModule } from './folder-file.ts'
 import { FolderReporter, type FolderNews } from './folder-news.ts'
 import type { ModuleFolder } from './module-folder.ts'
@@ -49,7 +51,9 @@ export type FolderConsents = {
   readonly state: object
   /** Reads the consents if they may have changed. */
   readonly read: () => Promise<void>
-  readonly decide: (module: Pick<AskingModule, 'folder' | 'module' | 'grants'>) => { readonly isPending: boolean }
+  readonly decide: (module: Pick<AskingModule, 'folder' | 'module' | 'grants'>) => {
+    readonly isPending: boolean
+  }
 }
 
 /** A file that is not in the layer, or one of its specs that is not. */
@@ -92,8 +96,8 @@ export class FolderLayer implements LayerSource {
   #willReport = false
   #joined: Joined | undefined
   #readLast: Sources | undefined
-  /** The modules of the last two reads, by sha256, so that a call that began before the last read finds its module. */
-  #sources: readonly ReadonlyMap<string, ModuleContent>[] = []
+  /** The modules of the last two reads, by `sourceKey`, so that a call that began before the last read finds its module. */
+  #sources: readonly ReadonlyMap<string, LockedContent>[] = []
 
   /**
    * `report` is called for each file that was loaded, refused or removed. This happens during the next `read` or `modules`, or
@@ -127,7 +131,9 @@ export class FolderLayer implements LayerSource {
     const { read, tools, of } = this.#current()
     if (of !== this.#readLast) {
       this.#readLast = of
-      const sources = new Map(tools.map(({ module }) => [module.sha256, contentOf(module)]))
+      const sources = new Map(
+        tools.map(({ module }) => [sourceKey(module.sha256, module.lock?.digest), lockedContent(module)]),
+      )
       this.#sources = [sources, ...this.#sources.slice(0, 1)]
     }
     return read.revision === since ? { ...read, whole: false, definitions: [] } : read
@@ -148,8 +154,9 @@ export class FolderLayer implements LayerSource {
     return this.#current().asking
   }
 
-  source(sha256: string): ModuleContent | undefined {
-    return this.#sources.find((sources) => sources.has(sha256))?.get(sha256)
+  source(sha256: string, environment?: Digest): LockedContent | undefined {
+    const key = sourceKey(sha256, environment)
+    return this.#sources.find((sources) => sources.has(key))?.get(key)
   }
 
   /** Soon reports what has changed in the folder. Several changes are reported at once, because joining the layer costs time. */
@@ -219,6 +226,14 @@ export function mergeModules(files: Iterable<FolderFile>, taken: ReadonlyMap<str
     }
   }
   return { tools: [...tools.values()], skipped }
+}
+
+function sourceKey(sha256: string, environment: Digest | undefined): string {
+  return environment === undefined ? sha256 : lockKey(sha256, environment)
+}
+
+function lockedContent(module: LoadedModule): LockedContent {
+  return { ...contentOf(module), lock: module.lock }
 }
 
 type Place = { readonly file: string; readonly line: number | null }

@@ -1,5 +1,6 @@
 import type { LayerRead, LayerSource } from '../../catalog/views/layer-source.ts'
-import type { ModuleContent } from '../../catalog/definitions/module-content.ts'
+import type { Digest } from '@toolrack/contract'
+import type { LockedContent } from '../../catalog/definitions/runner.ts'
 import { FolderLayer, type AskingModule, type FolderConsents, type MergedModules } from './folder-layer.ts'
 import type { FolderNews } from './folder-news.ts'
 import type { ModuleFolder } from './module-folder.ts'
@@ -23,7 +24,8 @@ export class FolderLayers implements LayerSource {
     consents?: FileConsents,
   ) {
     const layers: FolderLayer[] = []
-    for (const folder of folders) layers.push(new FolderLayer(layers.at(-1) ?? files, folder, report, consents))
+    for (const folder of folders)
+      layers.push(new FolderLayer(layers.at(-1) ?? files, folder, report, consents))
     this.#consents = consents
     this.layers = layers
     this.#whole = layers.at(-1) ?? files
@@ -50,9 +52,9 @@ export class FolderLayers implements LayerSource {
     return { tools: all.flatMap(({ tools }) => tools), skipped: all.flatMap(({ skipped }) => skipped) }
   }
 
-  source(sha256: string): ModuleContent | undefined {
+  source(sha256: string, environment?: Digest): LockedContent | undefined {
     for (const layer of this.layers) {
-      const source = layer.source(sha256)
+      const source = layer.source(sha256, environment)
       if (source) return source
     }
     return undefined

@@ -28,6 +28,7 @@ export type FolderNews = { readonly file: string } & (
       readonly module: string
       readonly grants: readonly Grant[]
     }
+  | { readonly kind: 'progress'; /** What is done with the file now, as a sentence. */ readonly text: string }
 )
 
 type Present = MergedModules & {

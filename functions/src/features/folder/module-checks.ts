@@ -14,10 +14,13 @@ export type Unchecked = ModuleContent<Uint8Array> & {
   readonly changedMs: number
 }
 
-type Waiting = Unchecked & { tries: number }
+type Waiting = Unchecked & { tries: number; later?: Later | undefined }
+
+/** Why a file is checked later, and the timer until then. */
+type Later = { readonly reason: string; readonly timer: NodeJS.Timeout }
 
 type Parts = {
-  readonly check: (file: string, content: ModuleContent<Uint8Array>) => Promise<CheckOutcome>
+  readonly check: (file: string, content: Unchecked) => Promise<CheckOutcome>
   /**
    * Called with the outcome of a check. Not called if newer content of the file is already waiting, because that is checked next.
    */
@@ -42,7 +45,8 @@ export class ModuleChecks {
   /** The files that wait for a check or are being checked, by name. If the runner refuses checks now, `reason` says why. */
   get pending(): readonly { readonly file: string; readonly reason: string | null }[] {
     const reason = this.#notChecked?.refusal ?? null
-    return [...this.#waiting.keys()].toSorted().map((file) => ({ file, reason }))
+    const files = [...this.#waiting].map(([file, { later }]) => ({ file, reason: later?.reason ?? reason }))
+    return files.toSorted((a, b) => (a.file < b.file ? -1 : 1))
   }
 
   isPending(file: string): boolean {
@@ -51,11 +55,13 @@ export class ModuleChecks {
 
   /** Requests a check of this content, which replaces older content of the file that waits. */
   want(file: string, content: Unchecked): void {
+    clearTimeout(this.#waiting.get(file)?.later?.timer)
     this.#waiting.set(file, { ...content, tries: 0 })
     this.#next()
   }
 
   forget(file: string): void {
+    clearTimeout(this.#waiting.get(file)?.later?.timer)
     if (this.#waiting.delete(file)) this.#notify()
   }
 
@@ -63,12 +69,13 @@ export class ModuleChecks {
   hurry(): void {
     clearTimeout(this.#pause)
     this.#pause = undefined
+    for (const waiting of this.#waiting.values()) this.#endLater(waiting)
     if (this.#notChecked) this.#notChecked = { ...this.#notChecked, isLasting: false }
     this.#next()
   }
 
   /**
-   * Resolves when nothing waits any more, when no check can succeed until a person acts (`isLasting`), or after `waitMsMax`
+   * Resolves when nothing waits any more but files that are checked again later, when no check can succeed until a person acts (`isLasting`), or after `waitMsMax`
    * milliseconds.
    */
   async settled(waitMsMax: number): Promise<void> {
@@ -78,16 +85,25 @@ export class ModuleChecks {
   close(): void {
     this.#closed = true
     clearTimeout(this.#pause)
+    for (const waiting of this.#waiting.values()) this.#endLater(waiting)
     this.#notify()
   }
 
+  #endLater(waiting: Waiting): void {
+    clearTimeout(waiting.later?.timer)
+    waiting.later = undefined
+  }
+
   async #settled(): Promise<void> {
-    while (this.#waiting.size > 0 && !this.#notChecked?.isLasting && !this.#closed) await this.#turn.promise
+    const isWaiting = () => [...this.#waiting.values()].some(({ later }) => !later)
+    while (isWaiting() && !this.#notChecked?.isLasting && !this.#closed) await this.#turn.promise
   }
 
   #next(): void {
     if (this.#pause || this.#closed) return
-    const ready = [...this.#waiting].filter(([file]) => !this.#running.has(file)).toSorted(byTurn)
+    const ready = [...this.#waiting]
+      .filter(([file, { later }]) => !later && !this.#running.has(file))
+      .toSorted(byTurn)
     const free = Math.max(0, CHECKS_AT_ONCE - this.#running.size)
     for (const [file, waiting] of ready.slice(0, free)) void this.#run(file, waiting)
   }
@@ -99,8 +115,11 @@ export class ModuleChecks {
     if (this.#closed) return
     if ('refusal' in outcome) {
       waiting.tries += 1
-      this.#notChecked = outcome
-      this.#startPause()
+      if (outcome.againMs === undefined) {
+        this.#notChecked = outcome
+        this.#startPause()
+      } else if (this.#waiting.get(file) === waiting)
+        this.#checkLater(waiting, outcome.refusal, outcome.againMs)
     } else {
       this.#pauseMs = PAUSE_MS.least
       this.#notChecked = undefined
@@ -111,6 +130,14 @@ export class ModuleChecks {
     }
     this.#notify()
     this.#next()
+  }
+
+  #checkLater(waiting: Waiting, reason: string, afterMs: number): void {
+    const timer = setTimeout(() => {
+      waiting.later = undefined
+      this.#next()
+    }, afterMs)
+    waiting.later = { reason, timer: timer.unref() }
   }
 
   #startPause(): void {

@@ -1,14 +1,19 @@
 import type { watch } from 'node:fs'
-import { checkFile, type CheckParts } from './check-file.ts'
+import type { PackageLock } from '../../catalog/definitions/package-lock.ts'
+import { checkFile, type CheckOutcome, type CheckParts } from './check-file.ts'
+import type { FileModules } from './file-modules.ts'
 import { afterRead, type FileRead, type FolderFile } from './folder-file.ts'
 import { FolderWatch, type WatchPatience } from './folder-watch.ts'
-import { ModuleChecks } from './module-checks.ts'
+import { ModuleChecks, type Unchecked } from './module-checks.ts'
 import { FILES_MAX, moduleNameOf, otherFormOf, scanFolder } from './scan-folder.ts'
 
 /**
  * How many milliseconds the tools of a missing folder stay. A folder that is missing for less time is probably being replaced.
  */
 const GONE_AFTER_MS = 1_000
+
+/** Milliseconds until a module is checked again whose lock could not be read. */
+const LOCK_AGAIN_MS = 1_000
 
 /** `starting` until the first scan has ended. The reason is a sentence for the operator. */
 export type FolderState =
@@ -22,6 +27,10 @@ const POLLED: FolderState = {
 
 type Parts = CheckParts & {
   readonly path: string
+  /** Keeps the locks of the modules. Without it, a restart resolves their packages anew. */
+  readonly kept?: FileModules
+  /** Called with a sentence about the check of a file, at least once a second while packages are installed. */
+  readonly progress?: (file: string, text: string) => void
   /** Called after each change of `files`. */
   readonly changed: () => void
   readonly patience?: Partial<WatchPatience>
@@ -46,7 +55,7 @@ export class ModuleFolder {
     this.#parts = parts
     this.#watch = new FolderWatch(path, (watch) => this.#scan(watch), patience, watchPath)
     this.#checks = new ModuleChecks({
-      check: (file, content) => checkFile({ name: moduleNameOf(file), ...content }, parts),
+      check: (file, content) => this.#check(file, content),
       ended: (file, { sha256 }, outcome) => {
         const known = this.#files.get(file)
         if (known?.sha256 !== sha256) return
@@ -55,6 +64,32 @@ export class ModuleFolder {
         this.#set({ ...known, faults: [], loaded: { ...outcome.module, loadedAt: new Date() } })
       },
     })
+  }
+
+  /** Checks a file with the lock that is kept for its content, and keeps its lock. Never rejects. */
+  async #check(file: string, content: Unchecked): Promise<CheckOutcome> {
+    const { kept, progress, log } = this.#parts
+    const place = { folder: this.path, file }
+    const { sha256 } = content
+    let lock: PackageLock | undefined
+    try {
+      lock = await kept?.lock(place, sha256)
+    } catch (error) {
+      // Without its lock, the module could get other versions of its packages.
+      return {
+        refusal: `Its lock cannot be read. ${messageOf(error)}`,
+        isLasting: false,
+        againMs: LOCK_AGAIN_MS,
+      }
+    }
+    const onProgress = (text: string) => progress?.(file, text)
+    const outcome = await checkFile({ name: moduleNameOf(file), ...content, lock, onProgress }, this.#parts)
+    if ('againMs' in outcome) progress?.(file, `is not checked yet: ${outcome.refusal}`)
+    if ('module' in outcome && outcome.module.lock)
+      await kept?.keep(place, sha256, outcome.module.lock).catch((error: unknown) => {
+        log.warn('the lock of a module could not be kept', { file, reason: messageOf(error) })
+      })
+    return outcome
   }
 
   /** The files by name. The map is replaced only when something has changed. */
@@ -162,4 +197,8 @@ export class ModuleFolder {
   #forget({ loaded }: FolderFile): void {
     if (loaded) void this.#parts.runner.forget({ module: loaded.name, sha256: loaded.sha256 })
   }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : 'unknown'
 }

@@ -45,8 +45,15 @@ export const modules = {
   routes: moduleRoutes,
 }
 
-/** Finds the source of a module. The file layer is not in a store, so the sources of its modules come from the folder. */
+/** Finds the source of a module, and the lock of its packages. The file layer is not in a store, so the sources of its modules come from the folder. */
 function sourceIn(store: DefinitionStore, folder: FolderLayers | undefined): SourceOf {
-  return async ({ layer, uid }, sha256) =>
-    layer === 'file' ? folder?.source(sha256) : store.source(storedLayer(layer, uid), sha256)
+  return async ({ layer, uid }, sha256, environment) => {
+    if (layer === 'file') return folder?.source(sha256, environment)
+    const target = storedLayer(layer, uid)
+    const [content, lock] = await Promise.all([
+      store.source(target, sha256),
+      environment && store.lock(target, sha256, environment),
+    ])
+    return content && { ...content, lock }
+  }
 }

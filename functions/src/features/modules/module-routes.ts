@@ -1,8 +1,10 @@
 import { ToolrackError } from '@toolrack/contract'
+import type { IncomingMessage } from 'node:http'
 import { allOf, GOVERN, onLayer, type Action } from '../../access/action.ts'
+import { isDigest } from '../../access/job-token.ts'
 import type { WritableLayer } from '../../catalog/definitions/definition-writer.ts'
 import { contentSha256 } from '../../catalog/definitions/module-content.ts'
-import { isDigest } from '../../access/job-token.ts'
+import { moduleTag } from '../../catalog/definitions/module-tag.ts'
 import { isModuleName } from '../../catalog/definitions/module-reader.ts'
 import { preconditionOf } from '../../http/entity-tag.ts'
 import { invalidParameter, Query } from '../../http/query.ts'
@@ -19,14 +21,22 @@ import {
   write,
   writtenLayer,
 } from '../definitions/layer-requests.ts'
+import { answerUpload, refuseBuffered } from './answer-upload.ts'
 import { readModule } from './module-body.ts'
 import type { ModuleReader } from '../../catalog/definitions/module-reader.ts'
 import type { ModuleWriter } from '../../catalog/definitions/module-writer.ts'
 
 /** What the routes use. A module that the caller may not read is hidden, as if it did not exist. */
-type Parts = { readonly modules: { readonly reader: ModuleReader; readonly writer: ModuleWriter } }
+type Parts = {
+  readonly modules: { readonly reader: ModuleReader; readonly writer: ModuleWriter }
+  /** True for a request that came through a proxy that passes on an answer only when it is whole. */
+  readonly isBehindBuffer?: ((request: IncomingMessage) => boolean) | undefined
+}
 
-export function moduleRoutes({ modules: { reader, writer } }: Parts): readonly Route[] {
+export function moduleRoutes({
+  modules: { reader, writer },
+  isBehindBuffer = () => false,
+}: Parts): readonly Route[] {
   return [
     // One page of a layer's modules, in the order of their names, without their sources and reports.
     route({
@@ -44,7 +54,7 @@ export function moduleRoutes({ modules: { reader, writer } }: Parts): readonly R
         sendJson(res, 200, { layer, items }, nextPage(path, layer, limit, cursor))
       },
     }),
-    // A module with its source or files, and the report of its check. Its entity tag is the module's sha256.
+    // A module with its source or files, and the report of its check. Its entity tag is `moduleTag`.
     route({
       method: 'GET',
       path: '/tools/modules/:name',
@@ -54,7 +64,7 @@ export function moduleRoutes({ modules: { reader, writer } }: Parts): readonly R
       hide: notFound,
       async handle({ principal, asked: { layer }, params: { name }, res }) {
         const module = await reader.module(principal, layer, name)
-        sendTagged(res, module.sha256, () => ({ ...module, layer }))
+        sendTagged(res, moduleTag(module), () => ({ ...module, layer }))
       },
     }),
     // Checks a Python file, or the files of a module, and makes definitions of its tools.
@@ -67,14 +77,19 @@ export function moduleRoutes({ modules: { reader, writer } }: Parts): readonly R
       action: writeAndAccept,
       audit: { layer: 'query' },
       async handle(request) {
-        const { principal, res } = request
+        const { principal } = request
+        const isBuffered = isBehindBuffer(request.req)
+        refuseBuffered(request, isBuffered)
         const content = await readModule(request, request.params.name)
         // The content is noted before the write, so that the record of a refused upload names it too.
         request.note?.({ digest: digestOf(contentSha256(content)) })
-        const answer = await writer.put(principal, { ...uploadOf(request), ...content })
-        noteWrite(request, answer)
-        noteGrants(request, answer)
-        sendJson(res, answer.outcome === 'created' ? 201 : 200, answer, { ETag: `"${answer.sha256}"` })
+        await answerUpload(request, isBuffered, async (onProgress) => {
+          const answer = await writer.put(principal, { ...uploadOf(request), onProgress, ...content })
+          noteWrite(request, answer)
+          noteGrants(request, answer)
+          const headers = { ETag: `"${answer.sha256}"` }
+          return { status: answer.outcome === 'created' ? 201 : 200, body: answer, headers }
+        })
       },
     }),
     // Removes a module and all of its tools. Its versions are kept, and a rollback can restore one of them.
@@ -142,10 +157,11 @@ function noteGrants({ note }: FoundRequest, { grants, grantsDigest, pending }: W
 /** Adds the module, its tools that have changed, and the new revision of its layer to the audit record of the request. */
 function noteWrite(
   { note }: FoundRequest,
-  { outcome, sha256, revision, tools }: Omit<Written, 'grants' | 'grantsDigest' | 'pending'>,
+  { outcome, sha256, environment, revision, tools }: Omit<Written, 'grants' | 'grantsDigest' | 'pending'>,
 ): void {
   const { added, changed, removed } = tools
-  note?.({ digest: digestOf(sha256), revision, subject: { outcome, added, changed, removed } })
+  const subject = { outcome, added, changed, removed, ...(environment && { environment }) }
+  note?.({ digest: digestOf(sha256), revision, subject })
 }
 
 function digestOf(sha256: string): string {
@@ -160,15 +176,19 @@ function notFound(): never {
   throw new ToolrackError('MODULE_NOT_FOUND')
 }
 
-/** Reads a write that checks a module. With `acceptGrants`, its sender accepts the grants with this digest. */
+/**
+ * Reads a write that checks a module. With `relock=1`, its packages are resolved anew. With `acceptGrants`, its sender accepts the grants
+ * with this digest.
+ */
 function askedUpload({ search, req, note }: FoundRequest) {
-  const query = new Query(search, ['layer', 'acceptGrants'])
+  const query = new Query(search, ['layer', 'relock', 'acceptGrants'])
   const acceptGrants = query.one('acceptGrants')
   if (acceptGrants !== undefined && !isDigest(acceptGrants))
     throw invalidParameter('acceptGrants', 'must be a digest: sha256: and 64 hexadecimal digits')
   // It is noted before the access is checked, so that the record of a refused upload names it too.
   if (acceptGrants !== undefined) note?.({ subject: { acceptGrants } })
-  return { precondition: preconditionOf(req.headers), layer: writtenLayer(query), acceptGrants }
+  const precondition = preconditionOf(req.headers)
+  return { precondition, layer: writtenLayer(query), relock: query.flag('relock'), acceptGrants }
 }
 
 /** To accept grants with an upload, its sender must be allowed to do both. */
@@ -177,7 +197,8 @@ function writeAndAccept(asked: ReturnType<typeof askedUpload>): Action {
 }
 
 function uploadOf(request: KnownRequest<'/:name', ReturnType<typeof askedUpload>>) {
-  return { ...targetOf(request), acceptGrants: request.asked.acceptGrants }
+  const { relock, acceptGrants } = request.asked
+  return { ...targetOf(request), relock, acceptGrants }
 }
 
 function askedPage(request: FoundRequest) {

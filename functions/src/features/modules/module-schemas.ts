@@ -3,7 +3,9 @@ import { z } from 'zod'
 import type { ModuleSummary } from '../../catalog/definitions/module-store.ts'
 import {
   byName,
+  count,
   digest,
+  errorAnswer,
   layer,
   moduleNote,
   none,
@@ -28,6 +30,20 @@ const report = z.strictObject({
     .literal(true)
     .exactOptional()
     .describe('The report was above 256 KB, and the results of the examples are left out.'),
+  packages: z
+    .strictObject({
+      digest: digest.describe('The digest of the lock.'),
+      requirements: z.array(z.string()).describe('What the module asks for.'),
+      packages: z.array(
+        z.strictObject({
+          name: z.string(),
+          version: z.string(),
+          bytes: count.nullable().describe('The size of the wheel. Null if the index does not say it.'),
+        }),
+      ),
+    })
+    .exactOptional()
+    .describe('The packages that the module gets, with those that they need. Missing if it asks for none.'),
   specs: z
     .array(specReport)
     .describe(
@@ -64,6 +80,7 @@ const written = z.strictObject({
   layer: writtenLayer,
   outcome: z.enum(['created', 'updated', 'unchanged']),
   sha256,
+  environment: environment.exactOptional(),
   revision,
   tools: z
     .strictObject({ added: names, changed: names, removed: names, unchanged: names })
@@ -87,6 +104,12 @@ const checked = ofLayer.extend({
     .describe(
       'The `grantsDigest` that you accept. Needs a token that may decide approvals. If the module asks for other grants, 409, and nothing is written.',
     ),
+  relock: z
+    .enum(['0', '1', 'false', 'true'])
+    .optional()
+    .describe(
+      'With `1`, the packages are resolved anew. Otherwise the same content keeps the versions that it has. Default: `0`.',
+    ),
 })
 const byModule = byName('The name of the module.')
 
@@ -101,6 +124,9 @@ export const READ_MODULE: RouteSchemas = {
   params: byModule,
   query: ofLayer,
   headers: unlessSame,
+  answerHeaders: {
+    ETag: 'Begins with the `sha256`, which alone is valid for `If-Match` too. Changes also with the packages and the consent.',
+  },
   answers: {
     200: z.union([
       module.extend({ source: z.string() }),
@@ -114,6 +140,8 @@ export const WRITE_MODULE: RouteSchemas = {
   params: byModule,
   query: checked,
   headers: {
+    Accept:
+      '`text/event-stream`: a stream of events, of which the last is the answer. Default: JSON. Behind Hosting, a client that takes only a stream gets a 406. Hosting and Cloud Functions end a request after 60 seconds. If packages take longer, upload the module again: those that are installed by then are not installed twice.',
     'Content-Type':
       '`application/json` for a body with `source` or `files`. Without this header, with `text/…` or `application/octet-stream`, the body is the Python file itself.',
     ...precondition,
@@ -135,6 +163,17 @@ export const WRITE_MODULE: RouteSchemas = {
     200: written.extend({ outcome: z.enum(['updated', 'unchanged']) }),
     201: written.extend({ outcome: z.literal('created') }),
   },
+  events: {
+    progress: z
+      .strictObject({ text: z.string() })
+      .describe('What is done now, at least once a second. A slow reader gets only some of these.'),
+    result: written
+      .extend({ status: z.literal([200, 201]) })
+      .describe('Last, if the module was accepted: the answer, and its status.'),
+    error: errorAnswer.describe(
+      'Last, if the upload was refused: the body of the answer, with its status as `code`. Nothing was written.',
+    ),
+  },
 }
 export const DELETE_MODULE: RouteSchemas = {
   summary: 'Deletes one module with all of its tools. Its versions stay.',
@@ -143,7 +182,14 @@ export const DELETE_MODULE: RouteSchemas = {
   headers: precondition,
   answers: {
     200: written
-      .omit({ report: true, grants: true, grantsDigest: true, pending: true, message: true })
+      .omit({
+        report: true,
+        environment: true,
+        grants: true,
+        grantsDigest: true,
+        pending: true,
+        message: true,
+      })
       .extend({ outcome: z.literal('deleted') }),
   },
 }

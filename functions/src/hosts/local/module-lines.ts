@@ -18,6 +18,7 @@ type Shown = { readonly columns: number; write(lines: string): void }
  */
 export function moduleLines(terminal: Shown): (news: FolderNews) => void {
   return (news) => {
+    if (news.kind === 'progress') return terminal.write(progressLine(news, terminal.columns))
     const faults = 'faults' in news ? news.faults : []
     const more = faults.length - FAULTS_SHOWN_MAX
     const lines = [
@@ -40,7 +41,13 @@ function waitsLine({ layer, module, grants }: Waits): string {
   return `waits for consent: ${grantsText(grants)} — ${acceptCommand(module, layer)}`
 }
 
-function headline(news: FolderNews): string {
+/** One line about what is done with a file. It is cut off, because parts of it come from an index of packages. */
+function progressLine({ file, text }: FolderNews & { kind: 'progress' }, columns: number): string {
+  const line = `module  ${harmless(file)}  ${harmless(text)}`
+  return `${line.slice(0, Math.max(COLUMNS_LEAST, columns - 1))}\n`
+}
+
+function headline(news: Exclude<FolderNews, { kind: 'progress' }>): string {
   if (news.kind === 'removed') return 'is removed'
   if (news.kind === 'waits') return 'is uploaded'
   if (news.kind === 'refused')

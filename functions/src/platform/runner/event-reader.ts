@@ -1,7 +1,7 @@
-import { isUtf8 } from 'node:buffer'
 import { parseObject } from '../../parse-object.ts'
 import { cutMember } from '../../json/cut-member.ts'
 import { JsonText } from '../../json/json-text.ts'
+import { invalid, LineSplitter } from './line-splitter.ts'
 import type { PrintedLog, RunnerEvent, RunnerListener } from '../../catalog/definitions/runner.ts'
 
 export const EVENTS_TYPE = 'application/x-ndjson'
@@ -18,8 +18,6 @@ const EVENTS_BYTES_MAX = 16_777_216
 /** The most bytes of printed text that are kept, for the case that a call gets no outcome. The runner has the same limit. */
 const PRINTED_BYTES_MAX = 65_536
 
-const NEW_LINE = 0x0a
-
 const THE_OUTCOME = 'the outcome'
 
 /**
@@ -28,10 +26,8 @@ const THE_OUTCOME = 'the outcome'
  */
 export class EventReader {
   readonly #listen: RunnerListener | undefined
-  #parts: Buffer[] = []
-  #lineBytes = 0
+  readonly #lines = new LineSplitter(LINE_BYTES_MAX)
   #bytes = 0
-  #lines = 0
   #outcome: string | undefined
   #printed = ''
   #printedBytes = 0
@@ -51,13 +47,7 @@ export class EventReader {
   /** Takes the next bytes. If the listener wants to wait, returns a promise. The promise never rejects. */
   take(piece: Buffer): Promise<void> | undefined {
     let waiting: Promise<void> | undefined
-    let start = 0
-    for (let end = piece.indexOf(NEW_LINE); end !== -1; end = piece.indexOf(NEW_LINE, start)) {
-      this.#keep(piece.subarray(start, end))
-      waiting = this.#endLine() ?? waiting
-      start = end + 1
-    }
-    this.#keep(piece.subarray(start))
+    for (const line of this.#lines.take(piece)) waiting = this.#endLine(line) ?? waiting
     if (waiting) this.hasWaited = true
     return waiting
   }
@@ -67,32 +57,20 @@ export class EventReader {
    * has sent no outcome.
    */
   end(): string {
-    if (this.#lineBytes > 0) throw invalid('it ends in the middle of a line')
+    this.#lines.end()
     if (this.#outcome === undefined) throw invalid('it has no outcome')
     return this.#outcome
   }
 
-  #keep(part: Buffer): void {
-    this.#lineBytes += part.length
-    if (this.#lineBytes > LINE_BYTES_MAX) throw invalid(`a line has more than ${LINE_BYTES_MAX} bytes`)
-    if (part.length > 0) this.#parts.push(part)
-  }
-
-  #endLine(): Promise<void> | undefined {
-    const line = Buffer.concat(this.#parts)
-    this.#parts = []
-    this.#lineBytes = 0
-    this.#lines += 1
-    if (!isUtf8(line)) throw invalid(`line ${this.#lines} is not UTF-8`)
+  #endLine(text: string): Promise<void> | undefined {
     if (this.#outcome !== undefined) throw invalid('a line follows the outcome')
-    const text = line.toString()
     const event = eventIn(text)
     if (event === THE_OUTCOME) {
       this.#outcome = text
       return undefined
     }
-    if (!event) throw invalid(`line ${this.#lines} is no event`)
-    if (event.type !== 'progress') this.#bytes += line.length
+    if (!event) throw invalid(`line ${this.#lines.count} is no event`)
+    if (event.type !== 'progress') this.#bytes += Buffer.byteLength(text)
     if (this.#bytes > EVENTS_BYTES_MAX) throw invalid(`its events have more than ${EVENTS_BYTES_MAX} bytes`)
     if (event.type === 'log') this.#print(event.text)
     return this.#listen?.(event)
@@ -116,9 +94,4 @@ function eventIn(line: string): RunnerEvent | typeof THE_OUTCOME | undefined {
   return event === 'progress' && typeof fraction === 'number'
     ? { type: 'progress', fraction, text }
     : undefined
-}
-
-/** The error for an answer that is not valid. Its message can follow the words "The runner". */
-function invalid(fault: string): Error {
-  return new Error(`sent an answer that is not valid (${fault})`)
 }

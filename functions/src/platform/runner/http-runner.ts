@@ -4,6 +4,7 @@ import { sentContent } from '../../catalog/definitions/module-content.ts'
 import { noCheck } from '../../catalog/definitions/runner.ts'
 import type {
   ForgottenModule,
+  LockedContent,
   ModuleCheck,
   Runner,
   RunnerAway,
@@ -12,6 +13,7 @@ import type {
   RunnerOutcome,
 } from '../../catalog/definitions/runner.ts'
 import type { CheckReport } from '../../catalog/definitions/check-report.ts'
+import { CheckEvents } from './check-events.ts'
 import { EventReader } from './event-reader.ts'
 import { checkBody, readCheck } from './read-check.ts'
 import { HEALTH_PATIENCE, healthProbe, type HealthProbe } from './health-probe.ts'
@@ -49,7 +51,8 @@ const PATIENCE = {
   graceMs: 3_000,
   /**
    * The most milliseconds for a check, with its wait in the queue. The import and the examples together get less time from the
-   * runner. Hosting waits longer for an answer.
+   * runner. Hosting waits longer for an answer. A check that reports its progress may take this time after each report: how long
+   * packages may take is a setting of the runner, TOOLRACK_PACKAGES_SECONDS.
    */
   checkMs: 45_000,
   /** The most milliseconds for the request that makes the runner forget a module. Nobody waits for it. */
@@ -80,8 +83,8 @@ export class HttpRunner implements Runner {
   }
 
   /**
-   * Sends the call without the source of the module. If the runner answers that it needs the source, it has run nothing. Only
-   * then is a second request sent, with the source. The time of the call begins when the runner has started.
+   * Sends the call without the source of the module. If the runner answers that it needs the source, or the environment of its
+   * packages, it has run nothing. Only then is a second request sent, with the source and the lock. The time of the call begins when the runner has started.
    */
   async invoke({ source, signal, ...call }: RunnerCall): Promise<RunnerOutcome> {
     await this.#waitForStart(signal)
@@ -91,7 +94,9 @@ export class HttpRunner implements Runner {
     const content = await source()
     if (content === undefined)
       return { code: 'TOOL_NOT_FOUND', error: `Unsupported tool: ${call.tool} (its module is gone)` }
-    const second = await this.#ask({ ...call, ...sentContent(content) }, endMs, signal)
+    const { lock } = content
+    if (call.environment !== undefined && !lock) return { code: 'PACKAGES_UNAVAILABLE', error: NO_LOCK }
+    const second = await this.#ask({ ...call, ...sentContent(content), lock }, endMs, signal)
     return second === WANTS_SOURCE ? unavailable('does not keep the module that it was sent') : second
   }
 
@@ -99,7 +104,10 @@ export class HttpRunner implements Runner {
     await this.#waitForStart(module.signal)
     const endpoint = await this.#options.endpoint()
     if ('status' in endpoint) throw new ToolrackError('RUNNER_UNAVAILABLE', noCheck(endpoint.reason))
-    const request = { path: '/check', body: checkBody(module), deadlineMs: this.#patience.checkMs } as const
+    const { checkMs } = this.#patience
+    const { onProgress } = module
+    const progress = onProgress && { events: new CheckEvents(onProgress), idleMs: checkMs }
+    const request = { path: '/check', body: checkBody(module), deadlineMs: checkMs, ...progress } as const
     const answer = await this.#connections.post(endpoint, request)
     if (isFailed(answer)) this.#options.failed?.(endpoint)
     return readCheck(answer, module)
@@ -129,7 +137,9 @@ export class HttpRunner implements Runner {
   }
 
   async #ask(
-    call: Omit<RunnerCall, 'source' | 'signal'> & Partial<ReturnType<typeof sentContent>>,
+    call: Omit<RunnerCall, 'source' | 'signal'> &
+      Partial<ReturnType<typeof sentContent>> &
+      Pick<LockedContent, 'lock'>,
     endMs: number,
     signal: AbortSignal,
   ): Promise<RunnerOutcome | typeof WANTS_SOURCE> {
@@ -155,6 +165,9 @@ export class HttpRunner implements Runner {
     return outcome
   }
 }
+
+const NO_LOCK =
+  'Nothing was run: the lock of its packages is not kept any more. Upload the module again, which resolves them anew.'
 
 const LOOKED_UP: RunnerAway = { status: 'starting', reason: 'The runner is being looked up.' }
 

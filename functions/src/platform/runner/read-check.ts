@@ -8,7 +8,7 @@ import type { ModuleContent } from '../../catalog/definitions/module-content.ts'
 import { isPackageLock } from '../../catalog/definitions/package-lock.ts'
 import type { ModuleCheck } from '../../catalog/definitions/runner.ts'
 import { either, isNull, isText, listOf, object, recordOf, type Test } from '../../value-shape.ts'
-import { isCode, reasonIn } from './read-outcome.ts'
+import { isCode, reasonIn, sentence } from './read-outcome.ts'
 import type { NoAnswer, RunnerAnswer } from './runner-connection.ts'
 
 /** The most characters of a name that a runner reads. Every valid module name is shorter. */
@@ -18,8 +18,8 @@ const NAME_CHARACTERS_MAX = 128
  * The body of a request for a check. If a file is not UTF-8, the files are sent in base64, so that the runner can report the
  * fault.
  */
-export function checkBody({ name, tenant, ...module }: ModuleCheck): string {
-  return JSON.stringify({ name: name.slice(0, NAME_CHARACTERS_MAX), ...checkedContent(module), tenant })
+export function checkBody({ name, tenant, lock, ...module }: ModuleCheck): string {
+  return JSON.stringify({ name: name.slice(0, NAME_CHARACTERS_MAX), ...checkedContent(module), lock, tenant })
 }
 
 function checkedContent(content: ModuleContent<Uint8Array>) {
@@ -36,14 +36,24 @@ function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
   return Buffer.from(buffer, byteOffset, byteLength)
 }
 
-/** Reads the report in a runner's answer. Throws RUNNER_UNAVAILABLE, RUNNER_BUSY or ISOLATION_UNAVAILABLE. */
+/**
+ * Reads the report in a runner's answer. Throws RUNNER_UNAVAILABLE, RUNNER_BUSY, ISOLATION_UNAVAILABLE, PACKAGES_UNAVAILABLE or
+ * PACKAGES_REFUSED.
+ */
 export function readCheck(answer: RunnerAnswer | NoAnswer, module: ModuleContent<Uint8Array>): CheckReport {
   if (!('httpStatus' in answer)) throw unavailable(answer.how)
-  const { httpStatus, retryAfterSeconds, refusal } = answer
-  const body = parseObject(answer.text)
+  const { retryAfterSeconds, refusal } = answer
+  const { httpStatus, body } = answered(answer)
   const isReport = isCheckReport(body) && 'sha256' in body && body.sha256 === contentSha256(module)
   if (httpStatus === 200 && isReport) return body
   const reason = reasonIn(body)
+  const { code, message = '' } = reason ?? {}
+  if (code === 'PACKAGES_UNAVAILABLE')
+    throw new ToolrackError(code, `${sentence(message)} Nothing was written.`, { retryAfterSeconds })
+  if (code === 'PACKAGES_REFUSED') {
+    const detail = { reason: code, kind: 'packages_refused', message: sentence(message) } as const
+    throw new ToolrackError(code, detail.message, { details: [detail] })
+  }
   if (reason?.code === 'ISOLATION_UNAVAILABLE') throw new ToolrackError('ISOLATION_UNAVAILABLE')
   if (httpStatus === 429) {
     // The runner's own message is used if there is one, because it says whose checks occupy the runner. The message of a proxy is
@@ -54,6 +64,18 @@ export function readCheck(answer: RunnerAnswer | NoAnswer, module: ModuleContent
   if (httpStatus === 401 || httpStatus === 403) throw unavailable(refusal)
   const isOk = httpStatus === 200
   throw unavailable(isOk ? 'gave an answer that is not valid' : `answers with HTTP ${httpStatus}`)
+}
+
+/**
+ * The status and the body of an answer. The last line of an answer with events has them as an answer without events would have
+ * them.
+ */
+function answered({ httpStatus, text }: RunnerAnswer) {
+  const { event, ...body } = parseObject(text) ?? {}
+  if (event !== 'error') return { httpStatus, body }
+  const { status, code, message } = body
+  const details = [{ reason: code }]
+  return { httpStatus: typeof status === 'number' ? status : 0, body: { error: { message, details } } }
 }
 
 /**

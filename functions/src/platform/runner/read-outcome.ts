@@ -49,6 +49,8 @@ function refused(answer: RunnerAnswer): RunnerOutcome | typeof WANTS_SOURCE {
   if (reason?.code === 'MODULE_UNKNOWN') return WANTS_SOURCE
   if (reason?.code === 'ISOLATION_UNAVAILABLE')
     return { code: 'ISOLATION_UNAVAILABLE', error: `Nothing was run: ${reason.message}` }
+  if (reason?.code === 'PACKAGES_UNAVAILABLE' || reason?.code === 'PACKAGES_REFUSED')
+    return { code: reason.code, error: sentence(reason.message), ...again }
   if (httpStatus === 429) {
     const why = reason?.code === 'RUNNER_BUSY' ? reason.message : 'The runner has as many calls as it takes'
     return { code: 'RUNNER_BUSY', error: `Nothing was run: ${why}.`, ...again }
@@ -59,6 +61,12 @@ function refused(answer: RunnerAnswer): RunnerOutcome | typeof WANTS_SOURCE {
   if (reason !== undefined && httpStatus < 500) return unavailable(`refuses the call (${reason.code})`)
   if (httpStatus === 404) return unavailable('is not at its address')
   return uncertain(`answers with HTTP ${httpStatus}`)
+}
+
+/** A message of the runner as a sentence. Its messages begin with a small letter and have no full stop. */
+export function sentence(message: string): string {
+  const [first = ''] = message
+  return `${first.toUpperCase()}${message.slice(first.length)}${/[.!?]$/.test(message) ? '' : '.'}`
 }
 
 /** The failure of a call that was not run. `how` can follow the words "The runner". */

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import { http, https } from '../../node-http.ts'
 import { marked } from '../../running-work.ts'
-import { EVENTS_TYPE, type EventReader } from './event-reader.ts'
+import { EVENTS_TYPE } from './event-reader.ts'
 
 /** The address of a runner, and what authenticates requests to it. */
 export type RunnerEndpoint = {
@@ -63,7 +63,19 @@ type RunnerRequest = {
   readonly deadlineMs: number
   readonly signal?: AbortSignal
   /** Reads the answer while it arrives. If it is missing, the runner is asked for an answer without events. */
-  readonly events?: EventReader
+  readonly events?: EventsOf
+  /** The most milliseconds between two parts of an answer with events. Each part gives the request this time again. */
+  readonly idleMs?: number
+}
+
+/** Reads an answer with events. */
+type EventsOf = {
+  /** True if a listener of the events has made the runner wait at least once. */
+  readonly hasWaited?: boolean
+  /** Takes the next bytes. If a listener wants to wait, returns a promise, which never rejects. Throws for an invalid answer. */
+  take(piece: Buffer): Promise<void> | undefined
+  /** The text that counts as the answer. */
+  end(): string
 }
 
 export type RunnerAnswer = {
@@ -117,7 +129,7 @@ export class RunnerConnections {
       const [answer] = (await once(sent, 'response')) as [IncomingMessage]
       const hasEvents = request.events && answer.headers['content-type']?.startsWith(EVENTS_TYPE)
       const text = await (hasEvents
-        ? readEvents(answer, request.events)
+        ? readEvents(answer, request.events, clock)
         : readText(answer, ANSWER_BYTES_MAX[request.path]))
       const { statusCode: httpStatus = 0, headers } = answer
       const retryAfter = headers['retry-after'] ?? ''
@@ -126,7 +138,9 @@ export class RunnerConnections {
     } catch (error) {
       sent.destroy()
       // If the caller has disconnected, `stop` has ended the request, so the error says nothing more.
-      const why = request.signal?.aborted ? STOPPED : { how: whyNoAnswer(error as NodeJS.ErrnoException) }
+      const why = request.signal?.aborted
+        ? STOPPED
+        : { how: whyNoAnswer(clock.fault ?? (error as NodeJS.ErrnoException)) }
       return { wasSent: wasSent(), ...why }
     } finally {
       clock.stop()
@@ -161,22 +175,45 @@ const SLOW_READER_MS_MAX = 30_000
  * Ends a request that is not answered in time. If the runner had to wait because the caller reads slowly, the request gets more
  * time once.
  */
-function answerClock(sent: ClientRequest, { deadlineMs, events }: RunnerRequest): { stop(): void } {
+function answerClock(sent: ClientRequest, { deadlineMs, events, idleMs }: RunnerRequest): Clock {
   let isLonger = false
+  let fault: Error | undefined
   let timer = setTimeout(end, deadlineMs)
   function end(): void {
-    if (!events?.hasWaited || isLonger)
-      return void sent.destroy(new Error(`did not answer within ${deadlineMs} ms`))
+    if (!events?.hasWaited || isLonger) return stop(`did not answer within ${deadlineMs} ms`)
     isLonger = true
     timer = setTimeout(end, SLOW_READER_MS_MAX)
   }
-  return { stop: () => clearTimeout(timer) }
+  function stop(how: string): void {
+    fault = new Error(how)
+    sent.destroy(fault)
+  }
+  return {
+    get fault() {
+      return fault
+    },
+    heard() {
+      if (idleMs === undefined) return
+      clearTimeout(timer)
+      timer = setTimeout(() => stop(`sent nothing for ${idleMs} ms`), idleMs)
+    },
+    stop: () => clearTimeout(timer),
+  }
+}
+
+type Clock = {
+  /** Why the clock has ended the request. The stream of an answer that has begun gives another error then. */
+  readonly fault: Error | undefined
+  /** To be called for each part of an answer with events. */
+  heard(): void
+  stop(): void
 }
 
 /** Reads an answer with events. While the listener of the events waits, nothing more is read. So the runner has to wait too. */
-function readEvents(answer: IncomingMessage, events: EventReader): Promise<string> {
+function readEvents(answer: IncomingMessage, events: EventsOf, clock: Clock): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>()
   const take = (piece: Buffer): void => {
+    clock.heard()
     try {
       const waiting = events.take(piece)
       if (!waiting) return

@@ -2,6 +2,8 @@ import { expect, test } from '@jest/globals'
 import { STRETCH_MS } from '../../../../functions/src/loop-turn.ts'
 import { admitModule } from '../../../../functions/src/catalog/definitions/admit-module.ts'
 import type { Runner } from '../../../../functions/src/catalog/definitions/runner.ts'
+import { lockOf } from '../../../support/module-changes.ts'
+import { checkedModule } from '../../../support/reading-runner.ts'
 
 /** Keeps the thread a little longer than others are to wait. */
 function work(): void {
@@ -70,5 +72,47 @@ test('a missing package that a fault names is told once', async () => {
       { kind: 'import_not_installed', import: 'one', message: notInstalled('one').message },
       { kind: 'import_not_installed', import: 'two', message: note.message },
     ],
+  })
+})
+
+const EMPTY = { faults: [], notes: [], imports: [], missingImports: [], tools: [], log: { text: '' } }
+const compiler = { compile: () => Promise.resolve({ faults: [], unenforced: [] }) }
+const admitted = (checked: object) =>
+  admitModule(
+    { name: 'm', source: new Uint8Array() },
+    { runner: { check: () => Promise.resolve({ ...EMPTY, ...checked }) }, compiler },
+  )
+
+test('a module whose only faults are packages is refused as that, with all details', async () => {
+  const ofPackages = ['one', 'two'].map((name) => ({
+    code: 'PACKAGES_REFUSED' as const,
+    kind: 'packages_conflict',
+    message: `${name} is refused.`,
+  }))
+  await expect(admitted({ faults: ofPackages })).rejects.toMatchObject({
+    code: 'PACKAGES_REFUSED',
+    message: 'one is refused. (and 1 more, see details)',
+    details: ofPackages.map(({ code, ...fault }) => ({ reason: code, ...fault })),
+  })
+  const broken = { code: 'MODULE_BROKEN', kind: 'syntax_error', message: 'Broken.' }
+  await expect(admitted({ faults: [...ofPackages, broken] })).rejects.toMatchObject({
+    code: 'MODULE_INVALID',
+  })
+  await expect(admitted({})).rejects.toMatchObject({ code: 'MODULE_INVALID' })
+})
+
+test('a lock that no request has room for is refused', async () => {
+  const lock = lockOf('1.0')
+  const [one] = lock.packages
+  const packages = { ...lock, packages: Array.from({ length: 3_000 }, () => one) }
+  const { tools } = checkedModule('"m:a"')
+  await expect(admitted({ tools, packages })).rejects.toMatchObject({
+    code: 'PACKAGES_REFUSED',
+    details: [{ kind: 'lock_too_large', message: expect.stringContaining('3,000 packages') }],
+  })
+  expect(await admitted({ tools, packages: lock })).toMatchObject({
+    lock,
+    grants: [{ kind: 'packages', value: 'six' }],
+    report: { packages: { digest: lock.digest, packages: [{ name: 'six', version: '1.0', bytes: 11_000 }] } },
   })
 })

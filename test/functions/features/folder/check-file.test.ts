@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from '@jest/globals'
 import { ToolrackError } from '@toolrack/contract'
-import { checkFile } from '../../../../functions/src/features/folder/check-file.ts'
+import { checkFile, PACKAGES_AGAIN_MS } from '../../../../functions/src/features/folder/check-file.ts'
 import type { CheckOutcome } from '../../../../functions/src/features/folder/check-file.ts'
 import type { Runner } from '../../../../functions/src/catalog/definitions/runner.ts'
 import { absentRunner } from '../../../../functions/src/catalog/definitions/runner.ts'
@@ -51,6 +51,15 @@ test('a runner that is starting refuses for a while, one that is absent or below
   expect(await checked(refusing(below, ready))).toEqual({ refusal: 'It is below.', isLasting: true })
   const busy = new ToolrackError('RUNNER_BUSY', 'It is busy.')
   expect(await checked(refusing(busy, ready))).toEqual({ refusal: 'It is busy.', isLasting: false })
+})
+
+test('packages that cannot be had now are no fault of the file, which is checked again later', async () => {
+  const away = new ToolrackError('PACKAGES_UNAVAILABLE', 'The index is away.')
+  expect(await checked(refusing(away, { status: 'ready', isolation: 'L2' }))).toEqual({
+    refusal: 'The index is away.',
+    isLasting: false,
+    againMs: PACKAGES_AGAIN_MS,
+  })
 })
 
 test('a service with as many checks as it takes refuses for a while, and the file has no fault', async () => {

@@ -99,6 +99,32 @@ test('while the runner refuses, everything waits with its reason, and is checked
   expect(scripted.checks.pending).toEqual([])
 })
 
+test('a file that cannot be checked now waits alone, and is checked again after its time', async () => {
+  jest.useFakeTimers({ doNotFake: ['setImmediate'] })
+  const scripted = new Scripted()
+  const later = { refusal: 'The index is away.', isLasting: false, againMs: 30_000 } as const
+  scripted.checks.want('a.py', content('1'))
+  await scripted.end('a.py 1', later)
+  await scripted.checks.settled(60_000)
+  expect(scripted.checks.pending).toEqual([{ file: 'a.py', reason: 'The index is away.' }])
+  scripted.checks.want('b.py', content('1'))
+  expect(scripted.begun).toEqual(['a.py 1', 'b.py 1'])
+  await scripted.end('b.py 1')
+  jest.advanceTimersByTime(29_999)
+  expect(scripted.begun).toHaveLength(2)
+  jest.advanceTimersByTime(1)
+  expect(scripted.begun).toEqual(['a.py 1', 'b.py 1', 'a.py 1'])
+  await scripted.end('a.py 1', later)
+  scripted.checks.want('a.py', content('2'))
+  expect(scripted.begun.slice(3)).toEqual(['a.py 2'])
+  await scripted.end('a.py 2', later)
+  scripted.checks.hurry()
+  expect(scripted.begun.slice(4)).toEqual(['a.py 2'])
+  await scripted.end('a.py 2', later)
+  scripted.checks.forget('a.py')
+  expect([scripted.checks.pending, jest.getTimerCount()]).toEqual([[], 0])
+})
+
 test('nobody needs to hurry it: a refused file is checked again by itself', async () => {
   let refusals = 3
   const ended = Promise.withResolvers<string>()

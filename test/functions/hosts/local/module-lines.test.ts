@@ -38,3 +38,12 @@ test('a narrow terminal gets rows of 20 columns and never hangs', () => {
       .every((row) => row.length <= 26),
   ).toBe(true)
 })
+
+const progress = (text: string) => ({ kind: 'progress', file: 'a.py', text }) as const
+
+test('what is done with a file is one line, which is not wider than the terminal', () => {
+  expect(shown(progress('Installing 2 of 3.'))).toBe('module  a.py  Installing 2 of 3.\n')
+  const forged = shown(progress(`numpy\r\n\u001b[2Jmodule  good.py${'x'.repeat(100)}`), 40)
+  expect(forged.split('\n')).toEqual([expect.stringMatching(/^module {2}a\.py {2}numpy.{20}$/), ''])
+  expect(forged).not.toContain('\u001b')
+})
