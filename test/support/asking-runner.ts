@@ -3,8 +3,8 @@ import { lockOf } from './module-changes.ts'
 import { checkedModule, readingRunner, textIn } from './reading-runner.ts'
 
 /**
- * A runner that reads what a module asks for from comments: `# network a.example.com` gives all tools this host, `# secrets KEY` this
- * secret, and `# packages pandas>=2` gives the module this package.
+ * A runner that reads what a module asks for from comments: `# network a.example.com` gives all tools this host, `# secrets KEY`
+ * this secret, and `# packages pandas>=2` gives the module this package.
  */
 export function askingRunner(): Runner {
   return {

@@ -75,8 +75,8 @@ export const NOT_AN_APPROVER =
   'This token may call tools, but not decide approvals, accept grants, write rules or secrets, or erase records. Use the approver token: it is in the file approver-token of the data folder (TOOLRACK_DATA), or npm run users has printed it beside this one.'
 
 /**
- * The action of deciding approvals, accepting and revoking grants, and writing rules and secrets. It needs a token that may approve:
- * the ID token of a user, or the approver token of the embedded server. Tokens that models hold never may.
+ * The action of deciding approvals, accepting and revoking grants, and writing rules and secrets. It needs a token that may
+ * approve: the ID token of a user, or the approver token of the embedded server. Tokens that models hold never may.
  */
 export const GOVERN: Action = {
   verb: 'govern',

@@ -26,7 +26,8 @@ export type GrantsOptions = Omit<ServiceOptions, 'session'> & {
 
 /**
  * Shows what modules may use, and decides about it. To decide, the token must be one that may approve. The methods reject with
- * OPTION_INVALID, TOKEN_FAILED, SERVICE_REFUSED (`reason` is the code of the service, such as DIGEST_CHANGED) or SERVICE_UNAVAILABLE.
+ * OPTION_INVALID, TOKEN_FAILED, SERVICE_REFUSED (`reason` is the code of the service, such as DIGEST_CHANGED) or
+ * SERVICE_UNAVAILABLE.
  */
 export class Grants {
   readonly #service: Service

@@ -23,8 +23,9 @@ export type ConsentResult = ModuleGrants & {
 export type PlannedConsent = { readonly result: ConsentResult; readonly puts: readonly DefinitionPut[] }
 
 /**
- * Decides what a consent or its revocation changes. `present` is the module, and `current` has its definitions. A transaction has read
- * both. Throws MODULE_NOT_FOUND, or DIGEST_CHANGED if the grants of the module have another digest than the accepted one.
+ * Decides what a consent or its revocation changes. `present` is the module, and `current` has its definitions. A transaction
+ * has read both. Throws MODULE_NOT_FOUND, or DIGEST_CHANGED if the grants of the module have another digest than the accepted
+ * one.
  */
 export function planConsent(
   { name, accepts }: ConsentChange,
@@ -59,8 +60,8 @@ export function planConsent(
 }
 
 /**
- * Writes a consent or its revocation: the record of the module, and its definitions without or with `pendingGrants`. The module gets no
- * new version, because its content stays.
+ * Writes a consent or its revocation: the record of the module, and its definitions without or with `pendingGrants`. The module
+ * gets no new version, because its content stays.
  */
 export function consentWrite(change: ConsentChange, context: WriteContext): LayerWrite<ConsentResult> {
   return {

@@ -1,8 +1,8 @@
 import { sortedGrants, ToolrackError, type Digest, type Grant } from '@toolrack/contract'
 
 /**
- * How the operator answers the grants of modules in advance (`TOOLRACK_GRANTS`): `ask` accepts none, `packages` accepts packages, and
- * `accept` accepts all.
+ * How the operator answers the grants of modules in advance (`TOOLRACK_GRANTS`): `ask` accepts none, `packages` accepts
+ * packages, and `accept` accepts all.
  */
 export const GRANT_POLICIES = ['ask', 'packages', 'accept'] as const
 export type GrantPolicy = (typeof GRANT_POLICIES)[number]
@@ -21,8 +21,8 @@ export type PresentGrants = {
   /** The last consent, which may be to grants of an earlier version. Null if there is none, or if it was revoked. */
   readonly consent: Consent | null
   /**
-   * True if the version is from a service that recorded no grants. Its tools could use their hosts without consent, and nobody shall
-   * lose them. Its packages and secrets had no effect.
+   * True if the version is from a service that recorded no grants. Its tools could use their hosts without consent, and nobody
+   * shall lose them. Its packages and secrets had no effect.
    */
   readonly isUnrecorded?: boolean
 }
@@ -38,9 +38,9 @@ export type AskedGrants = {
 }
 
 /**
- * Decides whether the grants of a new version of a module are accepted. If not, the version is stored, but its tools wait. The consent
- * to an earlier version is kept, so that a return to its grants needs no new consent. Throws DIGEST_CHANGED if the uploader accepts
- * another digest than that of the grants.
+ * Decides whether the grants of a new version of a module are accepted. If not, the version is stored, but its tools wait. The
+ * consent to an earlier version is kept, so that a return to its grants needs no new consent. Throws DIGEST_CHANGED if the
+ * uploader accepts another digest than that of the grants.
  */
 export function decideConsent(
   { grants, grantsDigest, accepts, by, at }: AskedGrants,
@@ -67,7 +67,9 @@ export function decideConsent(
 export function refuseOtherDigest(accepted: Digest, present: Digest): void {
   if (accepted === present) return
   const message = `The grants that you accept are not those of the module now: their digest is ${present}. Read them, and accept that digest. Nothing was changed.`
-  throw new ToolrackError('DIGEST_CHANGED', message, { details: [{ reason: 'DIGEST_CHANGED', digest: present }] })
+  throw new ToolrackError('DIGEST_CHANGED', message, {
+    details: [{ reason: 'DIGEST_CHANGED', digest: present }],
+  })
 }
 
 /** The grants that the present version may use. */

@@ -67,8 +67,8 @@ export type ModulePut = ModuleContent &
     /** True if the tools wait for consent. Then each stored definition has `pendingGrants`, with the value of `grantsDigest`. */
     readonly pending?: boolean
     /**
-     * Decides about the grants when the transaction has read those of the present version. Its decision replaces `consent` and `pending`.
-     * So a consent or its revocation that comes at the same time is not lost.
+     * Decides about the grants when the transaction has read those of the present version. Its decision replaces `consent` and
+     * `pending`. So a consent or its revocation that comes at the same time is not lost.
      */
     readonly decide?: (present: PresentGrants | undefined) => ReturnType<typeof decideConsent>
     readonly precondition?: Precondition
@@ -101,8 +101,9 @@ export interface ModuleStore {
   writeModule(layer: StoredLayer, change: ModuleChange, context: WriteContext): Promise<ModuleWriteResult>
 
   /**
-   * Writes in one transaction a consent to the grants of a module, or its revocation, and the definitions of the module without or with
-   * `pendingGrants`. If anything has changed, raises the layer's revision once. Rejects with the errors of `planConsent`.
+   * Writes in one transaction a consent to the grants of a module, or its revocation, and the definitions of the module without
+   * or with `pendingGrants`. If anything has changed, raises the layer's revision once. Rejects with the errors of
+   * `planConsent`.
    */
   writeConsent(layer: StoredLayer, change: ConsentChange, context: WriteContext): Promise<ConsentResult>
 

@@ -4,7 +4,10 @@ import type { Digest } from '@toolrack/contract'
 const BEGINNING = /^\{"pendingGrants":"sha256:[0-9a-f]{64}",/
 const BEGINNING_LENGTH = '{"pendingGrants":"sha256:",'.length + 64
 
-/** The stored text of a definition that waits for consent to these grants. Without `digest`, the text of one that waits for nothing. */
+/**
+ * The stored text of a definition that waits for consent to these grants. Without `digest`, the text of one that waits for
+ * nothing.
+ */
 export function withPending(text: string, digest: Digest | undefined): string {
   const definition = withoutPending(text)
   return digest === undefined ? definition : `{"pendingGrants":"${digest}",${definition.slice(1)}`

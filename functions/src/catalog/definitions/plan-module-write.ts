@@ -30,8 +30,8 @@ export function definitionsOf(change: ModuleChange, present: ModuleSummary | und
 }
 
 /**
- * The change with the decision about its grants, which depends on the present version of the module. `current` has the definitions of
- * that version.
+ * The change with the decision about its grants, which depends on the present version of the module. `current` has the
+ * definitions of that version.
  */
 export function decidedChange(
   change: ModuleChange,
@@ -49,8 +49,9 @@ export function pendingIn(change: ModuleChange): Pick<ModuleWriteResult, 'pendin
 }
 
 /**
- * Decides the outcome of a write of a module. `present` is the module before the write, and `current` has the present definitions that
- * `definitionsOf` names. The transaction has read both. Throws MODULE_NOT_FOUND, PRECONDITION_FAILED, or the errors of `planWrite`.
+ * Decides the outcome of a write of a module. `present` is the module before the write, and `current` has the present
+ * definitions that `definitionsOf` names. The transaction has read both. Throws MODULE_NOT_FOUND, PRECONDITION_FAILED, or the
+ * errors of `planWrite`.
  */
 export function planModuleWrite(
   change: ModuleChange,
@@ -113,7 +114,9 @@ function outcomeOf(
   return isSame ? 'unchanged' : 'updated'
 }
 
-/** True if the grants and the consent are the same. A record of an earlier version has none, and gets them with the next change. */
+/**
+ * True if the grants and the consent are the same. A record of an earlier version has none, and gets them with the next change.
+ */
 function hasGrantsOf({ grantsDigest, consent }: PresentModule, change: ModulePut): boolean {
   if (grantsDigest === undefined) return true
   const [before, after] = [consent, change.consent]

@@ -5,8 +5,8 @@ import type { ModuleGrants, ModuleSummary } from './module-store.ts'
 import { managingModule } from './plan-write.ts'
 
 /**
- * The grants and the consent of the present version of a module. A version that was written before grants were recorded has those of its
- * definitions.
+ * The grants and the consent of the present version of a module. A version that was written before grants were recorded has
+ * those of its definitions.
  */
 export function presentGrants(
   name: string,

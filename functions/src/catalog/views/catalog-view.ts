@@ -140,8 +140,8 @@ export class CatalogView {
   }
 
   /**
-   * Why the list leaves out the tool with this name or alias. Undefined if no filter leaves it out, if rules hide it, or if it waits
-   * for consent.
+   * Why the list leaves out the tool with this name or alias. Undefined if no filter leaves it out, if rules hide it, or if it
+   * waits for consent.
    */
   leftOut(nameOrAlias: string): LeftOut | undefined {
     const meant = this.meaning(nameOrAlias)

@@ -30,9 +30,10 @@ export type Explanation = {
   /** The side that runs the tool. Null if there is no such tool, or if this version of the service cannot run it. */
   readonly callable: 'service' | 'client' | null
   /**
-   * `DIGEST_CHANGED`: the token names the tool with another digest than its definition has now. `NOT_GRANTED`: the token does not
-   * name the tool. `GRANTS_PENDING`: nobody has accepted the grants of its module yet. `DENIED`: a rule denies every call, see `decision`. `OUT_OF_SCOPE`: the scope in `scope` leaves the tool out
-   * of the list, but it can be called. `NOT_SELECTED`: the tool is not in the selection of the session.
+   * `DIGEST_CHANGED`: the token names the tool with another digest than its definition has now. `NOT_GRANTED`: the token does
+   * not name the tool. `GRANTS_PENDING`: nobody has accepted the grants of its module yet. `DENIED`: a rule denies every call,
+   * see `decision`. `OUT_OF_SCOPE`: the scope in `scope` leaves the tool out of the list, but it can be called. `NOT_SELECTED`:
+   * the tool is not in the selection of the session.
    */
   readonly hidden:
     | LeftOut

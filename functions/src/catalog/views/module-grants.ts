@@ -17,8 +17,8 @@ export type ModuleGrants = {
 }
 
 /**
- * The modules of some layers whose tools ask for grants, by layer and name. Reads all definitions of these layers, so other requests
- * get turns.
+ * The modules of some layers whose tools ask for grants, by layer and name. Reads all definitions of these layers, so other
+ * requests get turns.
  */
 export function* modulesWithGrants(
   view: CatalogView,

@@ -8,7 +8,9 @@ import {
 } from '@toolrack/contract'
 import type { CatalogEntry } from './catalog-entry.ts'
 
-/** The most grants that a sentence names. A module may ask for hundreds of hosts, and a person must be able to read the sentence. */
+/**
+ * The most grants that a sentence names. A module may ask for hundreds of hosts, and a person must be able to read the sentence.
+ */
 const GRANTS_NAMED_MAX = 12
 
 /** The order of the kinds in a sentence. */
@@ -30,8 +32,8 @@ export function grantsText(grants: readonly Grant[]): string {
 }
 
 /**
- * The command with which the operator of an embedded server accepts the grants of a module. Without a layer, it finds the module that
- * waits, in whichever layer it is.
+ * The command with which the operator of an embedded server accepts the grants of a module. Without a layer, it finds the module
+ * that waits, in whichever layer it is.
  */
 export function acceptCommand(module: string, layer: Layer): string {
   return `npm run grants -- accept ${module}${layer === 'global' ? ' --layer global' : ''}`

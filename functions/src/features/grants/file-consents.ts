@@ -7,7 +7,11 @@ import type { Documents } from '../../documents/documents.ts'
 import { isText, listOf, object } from '../../value-shape.ts'
 
 /** A module of a watched folder, and what its tools ask for. */
-export type FileModule = { readonly folder: string; readonly module: string; readonly grants: readonly Grant[] }
+export type FileModule = {
+  readonly folder: string
+  readonly module: string
+  readonly grants: readonly Grant[]
+}
 
 /** What was decided last about the grants of a module of a folder. */
 type Decided = Consent & {
@@ -18,8 +22,8 @@ type Decided = Consent & {
 }
 
 /**
- * The most modules of folders whose consent is kept. A consent stays when its file is deleted, because editors delete and write files.
- * A folder has at most 500 modules.
+ * The most modules of folders whose consent is kept. A consent stays when its file is deleted, because editors delete and write
+ * files. A folder has at most 500 modules.
  */
 const CONSENTS_MAX = 10_000
 
@@ -64,16 +68,16 @@ type Parts = {
 }
 
 /**
- * The consents to the grants of modules in watched folders. They are kept in documents, because nobody writes the file layer through the
- * service.
+ * The consents to the grants of modules in watched folders. They are kept in documents, because nobody writes the file layer
+ * through the service.
  */
 export class FileConsents {
   readonly #parts: Parts
   #decided: ReadonlyMap<string, Decided> | undefined
   #reading: Promise<void> | undefined
   /**
-   * True until all modules that were there before an upgrade have been seen. Until then, the network of a module counts as accepted,
-   * because its tools could use it before.
+   * True until all modules that were there before an upgrade have been seen. Until then, the network of a module counts as
+   * accepted, because its tools could use it before.
    */
   #isUpgrading = false
   readonly #seen = new Map<string, Decided>()
@@ -120,8 +124,8 @@ export class FileConsents {
   }
 
   /**
-   * Records the consents of modules that were there before an upgrade. When `isComplete` is true, all of them were seen, and modules
-   * that come later need consent. Does nothing if there was no upgrade.
+   * Records the consents of modules that were there before an upgrade. When `isComplete` is true, all of them were seen, and
+   * modules that come later need consent. Does nothing if there was no upgrade.
    */
   async settle(isComplete: boolean): Promise<void> {
     if (!this.#isUpgrading || (!isComplete && this.#seen.size === 0)) return

@@ -15,8 +15,8 @@ import type { FileConsents } from './file-consents.ts'
 export type NamedModule = { readonly layer: Layer; readonly name: string }
 
 /**
- * The grants of a module. `none`: it asks for none. `pending`: its tools wait for consent. `accepted`: its tools may use them. If nobody
- * had to accept them, because an earlier version of the service wrote the module, the last two fields are null.
+ * The grants of a module. `none`: it asks for none. `pending`: its tools wait for consent. `accepted`: its tools may use them.
+ * If nobody had to accept them, because an earlier version of the service wrote the module, the last two fields are null.
  */
 export type GrantsAnswer = {
   readonly module: string
@@ -89,8 +89,8 @@ export class ModuleConsents {
   }
 
   /**
-   * The module of the watched folders with this name. If several folders have one, the one with the digest, or else the first that
-   * waits.
+   * The module of the watched folders with this name. If several folders have one, the one with the digest, or else the first
+   * that waits.
    */
   async #inFolder(name: string, digest?: Digest): Promise<AskingModule> {
     const { folder } = this.#parts

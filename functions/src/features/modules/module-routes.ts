@@ -177,8 +177,8 @@ function notFound(): never {
 }
 
 /**
- * Reads a write that checks a module. With `relock=1`, its packages are resolved anew. With `acceptGrants`, its sender accepts the grants
- * with this digest.
+ * Reads a write that checks a module. With `relock=1`, its packages are resolved anew. With `acceptGrants`, its sender accepts
+ * the grants with this digest.
  */
 function askedUpload({ search, req, note }: FoundRequest) {
   const query = new Query(search, ['layer', 'relock', 'acceptGrants'])

@@ -6,8 +6,8 @@ import { runningServer } from './running-server.ts'
 import { EXIT, StartError } from './start-error.ts'
 
 /**
- * The program of `npm run grants -- list|show|accept|revoke [name] [--layer LAYER]`. It asks the embedded server that runs with the data
- * folder `TOOLRACK_DATA`, with the approver token of this folder. The exit code is 0 if everything was done, else 1.
+ * The program of `npm run grants -- list|show|accept|revoke [name] [--layer LAYER]`. It asks the embedded server that runs with
+ * the data folder `TOOLRACK_DATA`, with the approver token of this folder. The exit code is 0 if everything was done, else 1.
  */
 const { values, positionals } = parseArgs({ allowPositionals: true, options: { layer: { type: 'string' } } })
 const [action = '', name = ''] = positionals

@@ -89,15 +89,16 @@ test.each(LISTS.map(([what, ...request]) => ({ what, request })))(
   },
 )
 
+const listCounts = (): Promise<Answered> => ask('ann', 'GET /tools/list?names=counts:one,counts:two&tokens=1')
+
 test('the counts of a list do not count tools that wait, and say that asked names are unknown', async () => {
   await upload('counts')
-  const list = (): Promise<Answered> => ask('ann', 'GET /tools/list?names=counts:one,counts:two&tokens=1')
-  const before = await list()
+  const before = await listCounts()
   expect(before.headers.get('X-Tools-Tokens')).toMatch(/full=0;/)
   expect(before.headers.get('X-Tools-Unknown')).toBe('counts:one,counts:two')
   const etag = before.headers.get('ETag')
   await accept('counts')
-  const after = await list()
+  const after = await listCounts()
   expect(after.headers.get('X-Tools-Tokens')).toMatch(/full=2;/)
   expect(after.headers.get('X-Tools-Unknown')).toBeNull()
   expect(after.headers.get('ETag')).not.toBe(etag)
