@@ -36,6 +36,7 @@ const PRIVATE = {
   'in-use': '600',
   'invocations.db': '600',
   'invocations.db-journal': '600',
+  address: '600',
   'approver-token': '600',
   'job-keys.json': '600',
   'running-calls': '600',

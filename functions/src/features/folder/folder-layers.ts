@@ -37,7 +37,8 @@ export class FolderLayers implements LayerSource {
 
   async read(since?: string): Promise<LayerRead> {
     const read = await this.#whole.read(since)
-    await this.#consents?.settle(this.isComplete)
+    // If this fails, the next read of the layer does it again.
+    await this.#consents?.settle(this.isComplete).catch(() => undefined)
     return read
   }
 

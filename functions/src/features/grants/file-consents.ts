@@ -5,6 +5,7 @@ import { decideConsent, type Consent, type GrantPolicy } from '../../catalog/def
 import { EVERYBODY, put, type Collection, type Ref } from '../../documents/collection.ts'
 import type { Documents } from '../../documents/documents.ts'
 import { isText, listOf, object } from '../../value-shape.ts'
+import { withinMs } from '../../within-ms.ts'
 
 /** A module of a watched folder, and what its tools ask for. */
 export type FileModule = {
@@ -55,6 +56,9 @@ const BEGUN_REF: Ref<{ readonly at: string }> = { of: BEGUN, key: 'begun' }
 /** The author of the consents that modules get which were in the folder before grants were recorded. */
 export const BY_UPGRADE = 'an earlier version'
 
+/** How many milliseconds a read of the file layer waits for the consents. An embedded store answers sooner. */
+const READ_MS_MAX = 250
+
 type Parts = {
   readonly documents: Documents
   readonly now: () => number
@@ -63,8 +67,10 @@ type Parts = {
   readonly isShared: boolean
   /** True if the data of this service are older than the records of grants. */
   readonly isUpgrade: boolean
-  /** Called after a consent was given or revoked. */
+  /** Called after a consent was given or revoked, and when consents were read that nobody waited for any more. */
   readonly changed: () => void
+  /** How many milliseconds a read waits. The default is `READ_MS_MAX`. */
+  readonly waitMs?: number
 }
 
 /**
@@ -92,10 +98,21 @@ export class FileConsents {
     return this.#state
   }
 
-  /** Reads the consents if they may have changed. Rejects with the errors of the store. */
+  /**
+   * Reads the consents if they may have changed. Never rejects, and waits only for a short time, because the file layer must be there
+   * when the store is not. Until the consents could be read, all modules that ask for grants wait.
+   */
   async read(): Promise<void> {
-    if (this.#decided && !this.#parts.isShared) return
-    await (this.#reading ??= this.#read().finally(() => (this.#reading = undefined)))
+    const { isShared, waitMs = READ_MS_MAX, changed } = this.#parts
+    if (this.#decided && !isShared) return
+    this.#reading ??= this.#read()
+      .catch(() => undefined)
+      .finally(() => (this.#reading = undefined))
+    const before = this.#state
+    const reading = this.#reading
+    await withinMs(waitMs, reading, () => {
+      void reading.then(() => this.#state !== before && changed())
+    })
   }
 
   /** Whether the tools of a module wait for consent, and the consent if they do not. */

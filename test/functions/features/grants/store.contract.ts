@@ -26,7 +26,15 @@ export function storeContract(open: () => TwoDocuments): void {
   function consents(at: 0 | 1, { policy = 'ask', isUpgrade = false }: Options = {}): FileConsents {
     opened ??= open()
     const documents = opened.documents[at]
-    return new FileConsents({ documents, now: () => 0, policy, isShared: true, isUpgrade, changed: ignore })
+    return new FileConsents({
+      documents,
+      now: () => 0,
+      policy,
+      isShared: true,
+      isUpgrade,
+      changed: ignore,
+      waitMs: 60_000,
+    })
   }
 
   test('a consent is for these grants of this module in this folder, also at another instance', async () => {
