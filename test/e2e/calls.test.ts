@@ -139,6 +139,7 @@ const start = sharedServerWithRunner({
     TOOLRACK_TOOLS_DIR: tools,
     TOOLRACK_RULES_FILE: rulesFile,
     TOOLRACK_RUNNER_NETWORK_ALLOW: '127.0.0.0/8,::1/128',
+    TOOLRACK_GRANTS: 'accept',
   },
 })
 const uploads = new Map<string, Promise<unknown>>()

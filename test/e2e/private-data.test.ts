@@ -27,7 +27,6 @@ function modeOf(path: string): string {
 
 const PRIVATE = {
   '.': '700',
-  address: '600',
   'audit-key.json': '600',
   'audit.sqlite': '600',
   'audit.sqlite-shm': '600',
@@ -37,6 +36,7 @@ const PRIVATE = {
   'in-use': '600',
   'invocations.db': '600',
   'invocations.db-journal': '600',
+  address: '600',
   'approver-token': '600',
   'job-keys.json': '600',
   'running-calls': '600',

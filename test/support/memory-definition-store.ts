@@ -17,6 +17,8 @@ import type {
 } from '../../functions/src/catalog/views/layer-source.ts'
 import { recordBytes } from '../../functions/src/catalog/definitions/layer-totals.ts'
 import type { Room } from '../../functions/src/catalog/definitions/layer-totals.ts'
+import { planConsent } from '../../functions/src/catalog/definitions/consent-write.ts'
+import type { ConsentChange, ConsentResult } from '../../functions/src/catalog/definitions/consent-write.ts'
 import { planWrite } from '../../functions/src/catalog/definitions/plan-write.ts'
 import type { PackageLock } from '../../functions/src/catalog/definitions/package-lock.ts'
 import type { ModuleContent } from '../../functions/src/catalog/definitions/module-content.ts'
@@ -28,7 +30,11 @@ import type {
   ModuleVersion,
   StoredModule,
 } from '../../functions/src/catalog/definitions/module-store.ts'
-import { planModuleWrite } from '../../functions/src/catalog/definitions/plan-module-write.ts'
+import {
+  decidedChange,
+  pendingIn,
+  planModuleWrite,
+} from '../../functions/src/catalog/definitions/plan-module-write.ts'
 import { MemoryModules } from './memory-modules.ts'
 import { memoryTotals, shrink } from './memory-room.ts'
 import type { MemoryNames } from './memory-room.ts'
@@ -85,24 +91,57 @@ export class MemoryDefinitionStore implements DefinitionStore {
 
   async writeModule(
     layer: StoredLayer,
-    change: ModuleChange,
+    asked: ModuleChange,
     context: WriteContext,
   ): Promise<ModuleWriteResult> {
     await Promise.resolve()
     const kept = this.#kept(layer)
-    const found = kept.modules.module(change.name)
-    const present = found && { ...found, presentBytes: kept.modules.presentBytes(change.name) }
+    const found = kept.modules.module(asked.name)
+    const present = found && { ...found, presentBytes: kept.modules.presentBytes(asked.name) }
+    const change = decidedChange(asked, found, kept.definitions)
     const { outcome, definitions } = planModuleWrite(change, present, kept.definitions, roomOf(kept, context))
     const next = kept.revision + 1
     const tools = definitions.map((plan) => apply(kept, plan.change, plan.outcome, next, context))
     const sha256 = change.kind === 'put' ? change.sha256 : (present?.sha256 ?? '')
     if (outcome === 'unchanged')
-      return { name: change.name, outcome, sha256, revision: present?.revision ?? '', tools }
+      return {
+        name: change.name,
+        outcome,
+        sha256,
+        revision: present?.revision ?? '',
+        tools,
+        ...pendingIn(change),
+      }
     kept.revision = next
     kept.modules.write(change, `m${next}`, context)
     shrink(() => kindsIn(kept), context.limits)
     const replaced = present?.sha256
-    return { name: change.name, outcome, sha256, replaced, revision: `m${next}`, tools }
+    return {
+      name: change.name,
+      outcome,
+      sha256,
+      replaced,
+      revision: `m${next}`,
+      tools,
+      ...pendingIn(change),
+    }
+  }
+
+  async writeConsent(
+    layer: StoredLayer,
+    change: ConsentChange,
+    context: WriteContext,
+  ): Promise<ConsentResult> {
+    await Promise.resolve()
+    const kept = this.#kept(layer)
+    const { result, puts } = planConsent(change, kept.modules.module(change.name), kept.definitions, context)
+    if (result.outcome === 'unchanged') return result
+    const next = kept.revision + 1
+    for (const put of puts) apply(kept, put, 'updated', next, context)
+    kept.revision = next
+    kept.modules.setGrants(change.name, result)
+    shrink(() => kindsIn(kept), context.limits)
+    return result
   }
 
   async module(layer: StoredLayer, name: string): Promise<StoredModule | undefined> {

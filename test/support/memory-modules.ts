@@ -91,6 +91,11 @@ export class MemoryModules {
     })
   }
 
+  setGrants(name: string, { grants, grantsDigest, consent }: ModuleGrants): void {
+    const module = this.#modules.get(name)
+    if (module) this.#modules.set(name, { ...module, grants, grantsDigest, consent })
+  }
+
   write(change: ModuleChange, revision: string, { by, at }: WriteContext): void {
     const { name } = change
     const when = at.toISOString()

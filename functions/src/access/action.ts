@@ -39,6 +39,17 @@ export function byUsersOnly(verb: string, why: { readonly jobToken: string; read
   }
 }
 
+/** The action of doing several things at once. Its verb is that of the first. */
+export function allOf(first: Action, ...others: readonly Action[]): Action {
+  return {
+    verb: first.verb,
+    decide(principal) {
+      const decisions = [first, ...others].map((action) => action.decide(principal))
+      return decisions.find(({ allowed }) => !allowed) ?? ALLOWED
+    },
+  }
+}
+
 const WHY_NOT_ON_LAYERS = {
   write: 'A job token never writes.',
   'read-modules': 'A job token can read the definitions of its tools, but not their source.',
@@ -59,6 +70,23 @@ export function onLayer(verb: keyof typeof WHY_NOT_ON_LAYERS, layer: Layer): Act
   }
 }
 
-/** Why an action is refused if the token may call tools, but not decide about calls. */
+/** Why an action is refused if the token may call tools, but not govern. */
 export const NOT_AN_APPROVER =
-  'This token may call tools, but not decide approvals, write rules or erase records. Use the approver token: it is in the file approver-token of the data folder (TOOLRACK_DATA), or npm run users has printed it beside this one.'
+  'This token may call tools, but not decide approvals, accept grants, write rules or secrets, or erase records. Use the approver token: it is in the file approver-token of the data folder (TOOLRACK_DATA), or npm run users has printed it beside this one.'
+
+/**
+ * The action of deciding approvals, accepting and revoking grants, and writing rules and secrets. It needs a token that may
+ * approve: the ID token of a user, or the approver token of the embedded server. Tokens that models hold never may.
+ */
+export const GOVERN: Action = {
+  verb: 'govern',
+  decide({ grant, kind, mayApprove }) {
+    if (grant)
+      return deny(
+        'A job token never decides approvals, never accepts grants and never writes rules or secrets.',
+      )
+    if (kind !== 'user')
+      return deny('Only a user may decide approvals, accept grants, or write rules and secrets, not a job.')
+    return mayApprove ? ALLOWED : deny(NOT_AN_APPROVER)
+  },
+}

@@ -14,6 +14,8 @@ type OwnedTools = {
   resolve(nameOrAlias: string): GrantedTool | undefined
   /** The decision of the rules if they deny every call of the tool. Otherwise undefined. */
   hiddenBy?(nameOrAlias: string): { readonly reason: string } | undefined
+  /** Why the tool waits for consent to its grants. Otherwise undefined. */
+  whyPending?(nameOrAlias: string): string | undefined
   /** The layers that could not be read at all. A tool that is not found may be in one of them. */
   readonly lostLayers: readonly string[]
 }
@@ -84,6 +86,9 @@ function faultOf(
 
 function whyNone(view: OwnedTools, name: string): Fault {
   const { lostLayers } = view
+  const pending = view.whyPending?.(name)
+  if (pending !== undefined)
+    return { reason: 'GRANTS_PENDING', field: 'name', message: pending.replace(/\.$/, '') }
   const decision = view.hiddenBy?.(name)
   if (decision)
     return {

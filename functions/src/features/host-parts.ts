@@ -72,6 +72,11 @@ export type HostParts = {
   readonly operatorRules?: OwnedRules | undefined
   /** The paths of watched folders with modules. Their tools are in the file layer. Only the embedded server has such folders. */
   readonly toolsFolders?: readonly string[] | undefined
+  /**
+   * Set on a host with a data folder. `isUpgrade`: the folder was used before. If it has no record of grants, it is older than
+   * them, and modules in watched folders keep the network that they had.
+   */
+  readonly folderGrants?: { readonly isUpgrade: boolean } | undefined
   /** Finds the source of a module. The default looks in the store and in the watched folders. */
   readonly sourceOf?: SourceOf | undefined
   /** Shows each call to the operator. Only the embedded server has a terminal. */

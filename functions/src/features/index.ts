@@ -7,6 +7,7 @@ import { changes } from './changes/feature.ts'
 import { definitions } from './definitions/feature.ts'
 import { Features } from './feature.ts'
 import { folder } from './folder/feature.ts'
+import { consents, grants } from './grants/feature.ts'
 import { health } from './health/feature.ts'
 import { invocations } from './invocations/feature.ts'
 import { jobTokens } from './job-tokens/feature.ts'
@@ -24,9 +25,11 @@ import { wrap } from './wrap/feature.ts'
 /** All features, in their order. A feature may use the parts of the features above it. */
 export const FEATURES = Features.of<HostParts>()
   .add(schemas)
+  .add(consents)
   .add(folder)
   .add(definitions)
   .add(modules)
+  .add(grants)
   .add(agents)
   .add(rules)
   .add(sessions)

@@ -38,6 +38,10 @@ export const json = z.json()
 export const jsonObject = z.record(z.string(), json) satisfies z.ZodType<JsonObject>
 export const errorCode = z.enum(Object.keys(ERROR_CODES) as ErrorCode[])
 export const toolClass = z.enum(TOOL_CLASSES)
+export const grant = z.strictObject({
+  kind: z.enum(GRANT_KINDS),
+  value: z.string(),
+}) satisfies z.ZodType<Grant>
 
 /** The schema of an answer without a body. */
 export const nothing = z.literal('')
@@ -112,11 +116,6 @@ const grantRule = z.strictObject({
   future: z.boolean().exactOptional(),
 })
 export const rule = z.union([toolRule, grantRule]) satisfies z.ZodType<Rule>
-
-export const grant = z.strictObject({
-  kind: z.enum(GRANT_KINDS),
-  value: z.string(),
-}) satisfies z.ZodType<Grant>
 
 export const usage = z.strictObject({
   wallMs: z.number(),

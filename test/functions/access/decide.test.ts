@@ -1,12 +1,9 @@
 import { expect, test } from '@jest/globals'
 import { authorise, decide } from '../../../functions/src/access/decide.ts'
-import { onLayer, READ as read, type Action } from '../../../functions/src/access/action.ts'
+import { GOVERN as govern, onLayer, READ as read, type Action } from '../../../functions/src/access/action.ts'
 import type { Principal } from '../../../functions/src/access/principal.ts'
 import { WRITE_AGENTS as writeAgents } from '../../../functions/src/features/agents/agent-actions.ts'
-import {
-  GOVERN as govern,
-  READ_APPROVALS as readApprovals,
-} from '../../../functions/src/features/approvals/approval-actions.ts'
+import { READ_APPROVALS as readApprovals } from '../../../functions/src/features/approvals/approval-actions.ts'
 import { ERASE_AUDIT, readAudit, VERIFY_AUDIT } from '../../../functions/src/features/audit/audit-actions.ts'
 import { READ_VERSIONS as readVersions } from '../../../functions/src/features/definitions/definition-actions.ts'
 import { REFRESH as refresh } from '../../../functions/src/features/folder/folder-actions.ts'

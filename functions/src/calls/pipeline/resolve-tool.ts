@@ -12,6 +12,7 @@ import { changed, maySee, refusalOf, whyNotCalled } from '../../access/visible.t
 import { definitionOf, type CatalogEntry } from '../../catalog/views/catalog-entry.ts'
 import type { CatalogView } from '../../catalog/views/catalog-view.ts'
 import type { ListedCatalog } from '../../catalog/views/listed-catalog.ts'
+import { pendingRefusal } from '../../catalog/views/why-pending.ts'
 import { whyNotInSession } from '../../catalog/views/why-not-in-session.ts'
 import type { SessionSelection } from '../../catalog/views/session-selection.ts'
 import { nearMiss } from '../../catalog/schemas/near-miss.ts'
@@ -31,7 +32,7 @@ export type ResolveParts = {
 /**
  * Finds the tool by the name or alias under which the list shows it to this caller. If the name is unknown, the call fails. With
  * a job token, every name that the token does not contain is PERMISSION_DENIED, whether the tool exists or not. With a session,
- * every tool that is not in its selection is NOT_SELECTED.
+ * every tool that is not in its selection is NOT_SELECTED. A tool that waits for consent is GRANTS_PENDING.
  */
 export function resolveTool({ catalog, sessions }: ResolveParts): Step<Requested, Resolved> {
   return async (call, next) => {
@@ -65,6 +66,8 @@ function find(view: CatalogView, { request, principal, session }: InSession): Ca
   if (!decision.allowed) return refusalOf(decision)
   const left = session && whyNotInSession(session, entry)
   if (left) return new ToolrackError(left.reason, left.message)
+  const pending = pendingRefusal(entry)
+  if (pending) return pending
   if (expectedDigest === undefined || expectedDigest === entry.digest) return entry
   const message = `${entry.name} has changed since it was listed; nothing was run. List the tools again.`
   return new ToolrackError('DIGEST_CHANGED', message)

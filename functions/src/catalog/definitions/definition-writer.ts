@@ -12,6 +12,7 @@ import { withTokens } from './count-puts.ts'
 import { nameFaults, sealedFault, type DefinitionFault } from './definition-fault.ts'
 import type { DefinitionStore } from './definition-store.ts'
 import { reshape } from './loose-shape.ts'
+import { withoutPending } from './pending-text.ts'
 import { LAYER_LIMITS } from './layer-totals.ts'
 import { writeAnswer, type BulkAnswer, type ItemFault, type WriteAnswer } from './write-answer.ts'
 
@@ -112,7 +113,7 @@ export class DefinitionWriter {
     const versions = await keptVersions(this.#parts.store, layer, target.name)
     const version = versions.find((candidate) => isChosen(candidate, choice))
     if (!version?.text) throw new ToolrackError('VERSION_NOT_FOUND')
-    return this.put(principal, target, JSON.parse(version.text) as JsonValue)
+    return this.put(principal, target, JSON.parse(withoutPending(version.text)) as JsonValue)
   }
 
   async #write(

@@ -44,6 +44,8 @@ export type RecordContent =
       /** The `lockText` of the module's packages, if it has any. */
       readonly lock?: string | undefined
     }
+  /** New grants in the record of a present module. They make no version. `granted` is its `grantsText`. */
+  | { readonly kind: 'grants'; readonly granted: string }
 
 export type RecordChange = {
   /** The name before versions are removed to make room. Its new version is included. */

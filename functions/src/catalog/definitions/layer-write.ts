@@ -3,7 +3,7 @@ import type { DefinitionChange, DefinitionWriteResult, WriteContext } from './de
 import { planWrite, written, type PlannedChange } from './plan-write.ts'
 import { contentOf } from './module-content.ts'
 import type { ModuleChange, ModuleWriteResult, ModuleSummary } from './module-store.ts'
-import { bytesAfter, definitionsOf, planModuleWrite } from './plan-module-write.ts'
+import { bytesAfter, decidedChange, definitionsOf, pendingIn, planModuleWrite } from './plan-module-write.ts'
 import { lockText } from './package-lock.ts'
 import { grantsText } from './stored-records.ts'
 import { LayerChanges, totalsOf, type KeptName } from './layer-changes.ts'
@@ -22,7 +22,7 @@ export type FoundDefinition = {
 /** What a transaction has read about one module. A deleted module has no summary. */
 export type FoundModule = { readonly kept: KeptName; readonly summary: ModuleSummary | undefined }
 
-type FoundInLayer = {
+export type FoundInLayer = {
   readonly state: LayerState
   readonly store?: StoreRoom
   readonly module: FoundModule | undefined
@@ -56,19 +56,20 @@ export function definitionsWrite(
   }
 }
 
-export function moduleWrite(change: ModuleChange, context: WriteContext): LayerWrite<ModuleWriteResult> {
-  const { name } = change
+export function moduleWrite(asked: ModuleChange, context: WriteContext): LayerWrite<ModuleWriteResult> {
+  const { name } = asked
   return {
     module: name,
-    definitions: (module) => definitionsOf(change, module?.summary),
+    definitions: (module) => definitionsOf(asked, module?.summary),
     plan: (found) => {
       const { kept, summary } = found.module ?? {}
       const present = kept && summary && { ...summary, presentBytes: totalsOf(kept).presentBytes }
+      const change = decidedChange(asked, summary, currentIn(found))
       const plan = planModuleWrite(change, present, currentIn(found), roomIn(found, context))
       const changes = changesOf(plan.definitions, found, context)
       const tools = writeDefinitions(plan.definitions, found, changes, context)
       const sha256 = change.kind === 'put' ? change.sha256 : (summary?.sha256 ?? '')
-      const result = { name, outcome: plan.outcome, sha256, tools }
+      const result = { name, outcome: plan.outcome, sha256, tools, ...pendingIn(change) }
       if (plan.outcome === 'unchanged')
         return { result: { ...result, revision: summary?.revision ?? '' }, changes: undefined }
       writeModule(change, kept, changes, context)
@@ -90,12 +91,12 @@ function roomIn({ state, store }: FoundInLayer, { limits }: WriteContext) {
  * The changes of a write, with their revision. If a change replaces content of another program, this content first becomes a
  * version. This version gets the next revision, and the changes get the revision after it.
  */
-function changesOf(planned: readonly PlannedChange[], found: FoundInLayer, { limits }: WriteContext) {
+export function changesOf(planned: readonly PlannedChange[], found: FoundInLayer, { limits }: WriteContext) {
   const isForeign = written(planned).some(({ change }) => found.definitions.get(change.name)?.isForeign)
   return new LayerChanges(found.state, limits, found.state.revision + (isForeign ? 2 : 1))
 }
 
-function writeDefinitions(
+export function writeDefinitions(
   planned: readonly PlannedChange[],
   found: FoundInLayer,
   changes: LayerChanges,

@@ -6,6 +6,8 @@ import type {
   DefinitionWriteResult,
   WriteContext,
 } from './definition-change.ts'
+import type { ConsentChange, ConsentResult } from './consent-write.ts'
+import type { decideConsent, PresentGrants } from './decide-consent.ts'
 import type { Precondition } from '../../precondition.ts'
 import type { ModuleContent } from './module-content.ts'
 import type { PackageLock } from './package-lock.ts'
@@ -69,6 +71,11 @@ export type ModulePut = ModuleContent &
     readonly tools: readonly DefinitionPut[]
     /** True if the tools wait for consent. Then each stored definition has `pendingGrants`, with the value of `grantsDigest`. */
     readonly pending?: boolean
+    /**
+     * Decides about the grants when the transaction has read those of the present version. Its decision replaces `consent` and
+     * `pending`. So a consent or its revocation that comes at the same time is not lost.
+     */
+    readonly decide?: (present: PresentGrants | undefined) => ReturnType<typeof decideConsent>
     readonly precondition?: Precondition
   }
 
@@ -83,6 +90,8 @@ export type ModuleWriteResult = {
   /** The revision of the module's content. */
   readonly revision: string
   readonly tools: readonly DefinitionWriteResult[]
+  /** True if the tools of the written module wait for consent. */
+  readonly pending?: boolean
 }
 
 /** Asks for one page of a list that is ordered by name: at most `limit` names after the name `after`. */
@@ -95,6 +104,13 @@ export interface ModuleStore {
    * changed, raises the layer's revision once. Rejects with the errors of `planModuleWrite`.
    */
   writeModule(layer: StoredLayer, change: ModuleChange, context: WriteContext): Promise<ModuleWriteResult>
+
+  /**
+   * Writes in one transaction a consent to the grants of a module, or its revocation, and the definitions of the module without
+   * or with `pendingGrants`. If anything has changed, raises the layer's revision once. Rejects with the errors of
+   * `planConsent`.
+   */
+  writeConsent(layer: StoredLayer, change: ConsentChange, context: WriteContext): Promise<ConsentResult>
 
   module(layer: StoredLayer, name: string): Promise<StoredModule | undefined>
 

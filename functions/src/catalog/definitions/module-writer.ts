@@ -1,4 +1,4 @@
-import { grantsDigest, ToolrackError, type Digest, type JsonObject } from '@toolrack/contract'
+import { grantsDigest, ToolrackError, type Digest, type Grant, type JsonObject } from '@toolrack/contract'
 import type { Principal } from '../../access/principal.ts'
 import { Turns } from '../../loop-turn.ts'
 import type { Catalog } from '../views/catalog.ts'
@@ -12,7 +12,9 @@ import type { Precondition } from '../../precondition.ts'
 import { shadowsOf } from './write-answer.ts'
 import type { Runner } from './runner.ts'
 import type { SchemaCompilers } from '../schemas/schema-compilers.ts'
+import { waitsMessage } from '../views/why-pending.ts'
 import { admitModule } from './admit-module.ts'
+import { decideConsent, type GrantPolicy, type PresentGrants } from './decide-consent.ts'
 import { lockText, type PackageLock } from './package-lock.ts'
 import { contentOf, contentSha256, mapContent, type ModuleContent } from './module-content.ts'
 import { isModuleName, type ModuleReader, type ModuleVersionChoice } from './module-reader.ts'
@@ -26,13 +28,22 @@ type Packages = {
   readonly onProgress?: ((text: string) => void) | undefined
 }
 
-type Upload = WriteTarget &
-  Packages &
+/** An upload or a rollback. With `acceptGrants`, its sender accepts the grants with this digest, and may do so. */
+type ModuleTarget = WriteTarget & Packages & { readonly acceptGrants?: Digest | undefined }
+
+type Upload = ModuleTarget &
   ModuleContent<Uint8Array> & {
     /** The lock to use. By default, the one that the present version has, if its content is the same. */
     readonly lock?: PackageLock | undefined
   }
-type Rollback = WriteTarget & Packages & { readonly choice: ModuleVersionChoice }
+type Rollback = ModuleTarget & { readonly choice: ModuleVersionChoice }
+
+/** A module that was written, and whose tools wait until somebody accepts its grants. */
+export type WaitingModule = {
+  readonly layer: WritableLayer
+  readonly module: string
+  readonly grants: readonly Grant[]
+}
 
 type Parts = {
   readonly store: ModuleStore
@@ -40,6 +51,10 @@ type Parts = {
   readonly catalog: Catalog
   readonly compilers: SchemaCompilers
   readonly runner: Runner
+  /** How the operator answers the grants of modules in advance. Default: `ask`. */
+  readonly grantPolicy?: GrantPolicy
+  /** Called after a write of a module whose tools wait for consent. */
+  readonly waits?: (module: WaitingModule) => void
 }
 
 /** Makes all changes of modules. The caller must have checked the access. */
@@ -52,7 +67,8 @@ export class ModuleWriter {
 
   /** Writes a module and all of its definitions. If the runner refuses the module, rejects, and the old version stays. */
   async put(principal: Principal, upload: Upload) {
-    const { layer, name, precondition, signal, relock, onProgress = ignore, lock: given, ...content } = upload
+    const { layer, name, precondition, signal, relock, acceptGrants, lock: given, ...sent } = upload
+    const { onProgress = ignore, ...content } = sent
     const { runner, compilers, catalog, reader } = this.#parts
     const kept = given ?? (await reader.lockOf(principal, layer, name, contentSha256(content)))
     const compiler = compilers.forCaller({ user: principal.uid, signal })
@@ -65,13 +81,21 @@ export class ModuleWriter {
     const puts = module.tools.map((tool) => putOf(tool))
     const tools = await withTokens(puts, new Turns(signal))
     const { lock, grants } = module
-    const granted = { grants, grantsDigest: grantsDigest(grants), consent: null }
+    const asked = { grants, grantsDigest: grantsDigest(grants) }
+    const by = { accepts: acceptGrants, by: principal.uid, at: new Date() }
+    const decide = (present: PresentGrants | undefined) =>
+      decideConsent({ ...asked, ...by }, present, this.#parts.grantPolicy ?? 'ask')
+    const granted = { ...asked, consent: null, decide }
     const replacesLock =
       kept !== undefined && kept.digest === lock?.digest && lockText(kept) !== lockText(lock)
     const changed = { name, sha256, lock, replacesLock, ...contentOf(module), report, tools }
     const change = { kind: 'put', ...changed, ...granted, precondition } as const
+    const written = await this.#write(principal, layer, change)
+    const isWaiting = written.pending === true
+    if (isWaiting) this.#parts.waits?.({ layer, module: name, grants })
+    const message = isWaiting && { message: waitsMessage({ layer, module: name, ...asked }) }
     const checked = { report, environment: lock?.digest }
-    return moduleAnswer(await this.#write(principal, layer, change), layer, view, checked)
+    return { ...moduleAnswer(written, layer, view, checked), ...asked, pending: isWaiting, ...message }
   }
 
   /** Writes older content again, as a new version, with the packages that the older version has. */

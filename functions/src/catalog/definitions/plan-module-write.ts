@@ -14,6 +14,8 @@ import type {
 } from './module-store.ts'
 import { moduleTag } from './module-tag.ts'
 import { lockText } from './package-lock.ts'
+import { withPending } from './pending-text.ts'
+import { presentGrants } from './present-grants.ts'
 import { grantsText } from './stored-records.ts'
 
 /** A module that the transaction has read. */
@@ -28,8 +30,28 @@ export function definitionsOf(change: ModuleChange, present: ModuleSummary | und
 }
 
 /**
- * Decides the outcome of a write of a module. `present` is the module before the write, and `current` has the present definitions that
- * `definitionsOf` names. The transaction has read both. Throws MODULE_NOT_FOUND, PRECONDITION_FAILED, or the errors of `planWrite`.
+ * The change with the decision about its grants, which depends on the present version of the module. `current` has the
+ * definitions of that version.
+ */
+export function decidedChange(
+  change: ModuleChange,
+  present: ModuleSummary | undefined,
+  current: ReadonlyMap<string, StoredDefinition>,
+): ModuleChange {
+  if (change.kind === 'delete' || !change.decide) return change
+  const { consent, isPending } = change.decide(present && presentGrants(change.name, present, current))
+  return { ...change, consent, pending: isPending }
+}
+
+/** The part of a result that says whether the tools of the module wait for consent. */
+export function pendingIn(change: ModuleChange): Pick<ModuleWriteResult, 'pending'> {
+  return change.kind === 'put' && change.pending ? { pending: true } : {}
+}
+
+/**
+ * Decides the outcome of a write of a module. `present` is the module before the write, and `current` has the present
+ * definitions that `definitionsOf` names. The transaction has read both. Throws MODULE_NOT_FOUND, PRECONDITION_FAILED, or the
+ * errors of `planWrite`.
  */
 export function planModuleWrite(
   change: ModuleChange,
@@ -69,8 +91,7 @@ export function bytesAfter(change: ModuleChange): ContentBytes | undefined {
 /** The definitions of the module as they are stored: with `pendingGrants` at the top, if they wait for consent. */
 function storedTools({ tools, pending, grantsDigest }: ModulePut): readonly DefinitionPut[] {
   if (pending !== true) return tools
-  const first = `{"pendingGrants":${JSON.stringify(grantsDigest)},`
-  return tools.map((tool) => ({ ...tool, text: first + tool.text.slice(1) }))
+  return tools.map((tool) => ({ ...tool, text: withPending(tool.text, grantsDigest) }))
 }
 
 /** True if the definition belongs to the module. A write of a module never deletes other definitions. */
@@ -94,7 +115,9 @@ function outcomeOf(
   return isSame ? 'unchanged' : 'updated'
 }
 
-/** True if the grants and the consent are the same. A record of an earlier version has none, and gets them with the next change. */
+/**
+ * True if the grants and the consent are the same. A record of an earlier version has none, and gets them with the next change.
+ */
 function hasGrantsOf({ grantsDigest, consent }: PresentModule, change: ModulePut): boolean {
   if (grantsDigest === undefined) return true
   const [before, after] = [consent, change.consent]

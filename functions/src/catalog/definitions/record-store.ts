@@ -4,6 +4,7 @@ import type { DefinitionStore, DefinitionVersion } from './definition-store.ts'
 import type { ModuleContent } from './module-content.ts'
 import type { PackageLock } from './package-lock.ts'
 import type { ModulePage, ModuleSummary, ModuleVersion, StoredModule } from './module-store.ts'
+import { consentWrite } from './consent-write.ts'
 import { definitionsWrite, moduleWrite, type LayerWrite } from './layer-write.ts'
 
 /** Reads the records of one layer from a database. */
@@ -36,6 +37,9 @@ export abstract class RecordStore implements DefinitionStore {
 
   readonly writeModule: DefinitionStore['writeModule'] = (layer, change, context) =>
     this.runWrite(layer, moduleWrite(change, context))
+
+  readonly writeConsent: DefinitionStore['writeConsent'] = (layer, change, context) =>
+    this.runWrite(layer, consentWrite(change, context))
 
   readonly versions: DefinitionStore['versions'] = (layer, name) =>
     this.readRecords(layer, (records) => records.versions(name))

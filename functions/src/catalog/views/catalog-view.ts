@@ -6,6 +6,7 @@ import type { CatalogEntry } from './catalog-entry.ts'
 import type { LayerState } from './layer-cache.ts'
 import { LayerSnapshot } from './layer-snapshot.ts'
 import { inOrder, type Position } from './list-query.ts'
+import { whyPending } from './why-pending.ts'
 
 type Layers = Readonly<Record<Layer, LayerState>>
 
@@ -138,13 +139,17 @@ export class CatalogView {
     return by === undefined ? this.revision : `${this.revision}:${by}`
   }
 
-  /** Why the list leaves out the tool with this name or alias. Undefined if no filter leaves it out, or if rules hide it. */
+  /**
+   * Why the list leaves out the tool with this name or alias. Undefined if no filter leaves it out, if rules hide it, or if it
+   * waits for consent.
+   */
   leftOut(nameOrAlias: string): LeftOut | undefined {
     const meant = this.meaning(nameOrAlias)
-    return meant && !this.#rules?.hides(meant) ? this.#filter?.leavesOut(meant) : undefined
+    if (!meant || meant.pendingGrants !== undefined || this.#rules?.hides(meant)) return undefined
+    return this.#filter?.leavesOut(meant)
   }
 
-  /** Does the same as `leftOut`, but does not check whether rules hide the tool. */
+  /** Does the same as `leftOut`, but checks neither whether rules hide the tool, nor whether it waits for consent. */
   filteredOut(nameOrAlias: string): LeftOut | undefined {
     const meant = this.meaning(nameOrAlias)
     return meant && this.#filter?.leavesOut(meant)
@@ -162,6 +167,12 @@ export class CatalogView {
   hiddenBy(nameOrAlias: string): RuleDecision | undefined {
     const meant = this.meaning(nameOrAlias)
     return meant && this.#rules?.hides(meant)
+  }
+
+  /** Why the tool with this name or alias waits for consent to its grants. Undefined if it waits for nothing. */
+  whyPending(nameOrAlias: string): string | undefined {
+    const meant = this.meaning(nameOrAlias)
+    return meant && whyPending(meant)
   }
 
   /** True if the grant names the tool with this name or alias, but with another digest than the tool has now. */
@@ -202,7 +213,13 @@ export class CatalogView {
     return this.winner(entry.name) === entry && this.#shows(entry)
   }
 
+  /** True if the tool waits for consent to its grants, so that no list shows it, and it cannot be called. */
+  isPending(entry: CatalogEntry): boolean {
+    return this.winner(entry.name) === entry && entry.pendingGrants !== undefined
+  }
+
   #shows(entry: CatalogEntry): boolean {
+    if (entry.pendingGrants !== undefined) return false
     return !this.#rules?.hides(entry) && !this.#filter?.leavesOut(entry)
   }
 

@@ -1,9 +1,11 @@
-import { aliasOf, LAYERS, type Layer, type RuleDecision } from '@toolrack/contract'
+import { aliasOf, LAYERS, type Digest, type Grant, type Layer, type RuleDecision } from '@toolrack/contract'
 import type { CatalogEntry } from './catalog-entry.ts'
 import type { CatalogView, LeftOut } from './catalog-view.ts'
 import type { Pieces } from '../../loop-turn.ts'
 import { explainDialects, type DialectExplanations } from './explain-dialects.ts'
 import type { SkippedItem } from './layer-source.ts'
+import { grantsOfModule } from './module-grants.ts'
+import { whyPending } from './why-pending.ts'
 
 export type LayerExplanation = {
   readonly layer: Layer
@@ -28,9 +30,10 @@ export type Explanation = {
   /** The side that runs the tool. Null if there is no such tool, or if this version of the service cannot run it. */
   readonly callable: 'service' | 'client' | null
   /**
-   * `DIGEST_CHANGED`: the token names the tool with another digest than its definition has now. `NOT_GRANTED`: the token does not
-   * name the tool. `DENIED`: a rule denies every call, see `decision`. `OUT_OF_SCOPE`: the scope in `scope` leaves the tool out
-   * of the list, but it can be called. `NOT_SELECTED`: the tool is not in the selection of the session.
+   * `DIGEST_CHANGED`: the token names the tool with another digest than its definition has now. `NOT_GRANTED`: the token does
+   * not name the tool. `GRANTS_PENDING`: nobody has accepted the grants of its module yet. `DENIED`: a rule denies every call,
+   * see `decision`. `OUT_OF_SCOPE`: the scope in `scope` leaves the tool out of the list, but it can be called. `NOT_SELECTED`:
+   * the tool is not in the selection of the session.
    */
   readonly hidden:
     | LeftOut
@@ -39,10 +42,19 @@ export type Explanation = {
         readonly message: string
         readonly decision?: RuleDecision
       }
+    | HiddenUntilConsent
     | null
   readonly layers: readonly LayerExplanation[]
   /** The tool in each dialect. Null if there is no such tool. */
   readonly dialects: DialectExplanations | null
+}
+
+/** A tool that waits for consent to the grants of its module. `grantsDigest` is what a person accepts. */
+export type HiddenUntilConsent = {
+  readonly reason: 'GRANTS_PENDING'
+  readonly message: string
+  readonly grants: readonly Grant[]
+  readonly grantsDigest: Digest
 }
 
 /** Explains one name or alias: its definition in every layer, which definition wins, and why. */
@@ -60,7 +72,7 @@ export function* explainName(view: CatalogView, nameOrAlias: string): Pieces<Exp
     winner: winner?.layer ?? null,
     shadowed: losers.map(({ layer }) => layer),
     callable: winner?.callable ?? null,
-    hidden: winner ? null : whyHidden(view, name, layers),
+    hidden: winner ? null : yield* whyHidden(view, name, layers),
     layers,
     dialects: winner ? yield* explainDialects(view, winner) : null,
   }
@@ -102,13 +114,15 @@ function roleOf(entry: CatalogEntry, winner?: CatalogEntry): NonNullable<LayerEx
  * Why no tool is visible under this name. The reasons are checked in the order in which a call would be refused. A scope comes
  * after the rules, because a tool that it leaves out can still be called.
  */
-function whyHidden(
+function* whyHidden(
   view: CatalogView,
   name: string,
   layers: readonly LayerExplanation[],
-): Explanation['hidden'] {
+): Pieces<Explanation['hidden']> {
   const leftOut = view.filteredOut(name)
   if (leftOut?.reason === 'NOT_SELECTED') return leftOut
+  const pending = yield* whyWaiting(view, name)
+  if (pending) return pending
   const decision = view.hiddenBy(name)
   if (decision) return { reason: 'DENIED', message: decision.reason, decision }
   if (leftOut) return leftOut
@@ -127,4 +141,12 @@ function whyHidden(
   const cause = `; what ${broken.join(' and ')} holds of it cannot be served, see skipped`
   const message = `No layer defines this name${broken.length > 0 ? cause : ''}.`
   return { reason: 'NOT_DEFINED', message }
+}
+
+function* whyWaiting(view: CatalogView, name: string): Pieces<HiddenUntilConsent | undefined> {
+  const entry = view.meaning(name)
+  const message = entry && whyPending(entry)
+  if (entry?.pendingGrants === undefined || message === undefined) return undefined
+  const { grants = entry.grants } = (yield* grantsOfModule(view, entry)) ?? {}
+  return { reason: 'GRANTS_PENDING', message, grants, grantsDigest: entry.pendingGrants }
 }

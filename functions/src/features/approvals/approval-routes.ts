@@ -1,5 +1,6 @@
 import { ToolrackError, type JsonObject } from '@toolrack/contract'
-import { GOVERN, READ_APPROVALS } from './approval-actions.ts'
+import { GOVERN } from '../../access/action.ts'
+import { READ_APPROVALS } from './approval-actions.ts'
 import { APPROVAL_STATES } from './approval.ts'
 import type { Decision, ShownApproval } from './approvals.ts'
 import { recordedRule } from '../audit/audit-call.ts'

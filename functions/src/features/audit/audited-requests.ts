@@ -1,4 +1,4 @@
-import { isToolrackError, type JsonObject } from '@toolrack/contract'
+import { isToolrackError, LAYERS, type JsonObject, type Layer } from '@toolrack/contract'
 import { randomUUID } from 'node:crypto'
 import type { AuditTrail } from './audit-trail.ts'
 import type { AuditEvent } from './record.ts'
@@ -56,6 +56,7 @@ export async function audited(
   await end(res.statusCode < 400 ? 'ok' : String(res.statusCode))
 }
 
-function layerIn(search: string): 'global' | 'user' {
-  return new URLSearchParams(search).get('layer') === 'global' ? 'global' : 'user'
+function layerIn(search: string): Layer {
+  const asked = new URLSearchParams(search).get('layer')
+  return LAYERS.find((layer) => layer === asked) ?? 'user'
 }

@@ -4,6 +4,7 @@ import { READ_VERSIONS } from './definition-actions.ts'
 import { readCursor, writeCursor } from '../../catalog/views/list-query.ts'
 import { ON_CONFLICT } from '../../catalog/definitions/definition-change.ts'
 import { BULK_MAX, keptVersions, storedLayer } from '../../catalog/definitions/definition-writer.ts'
+import { withoutPending } from '../../catalog/definitions/pending-text.ts'
 import { JsonText } from '../../json/json-text.ts'
 import { callerGone } from '../../http/caller.ts'
 import { invalidParameter, Query } from '../../http/query.ts'
@@ -131,7 +132,7 @@ export function definitionRoutes({ catalog, store, writer }: Parts): readonly Ro
       async handle({ principal, asked: { layer }, params: { name }, res }) {
         const versions = await keptVersions(store, storedLayer(layer, principal.uid), name)
         const items = versions.map(({ revision, digest, text, at, by }) => {
-          const definition = text === undefined ? undefined : new JsonText(text)
+          const definition = text === undefined ? undefined : new JsonText(withoutPending(text))
           return { revision, at, by, deleted: text === undefined, digest, definition }
         })
         sendJson(res, 200, { name, layer, items })
@@ -195,7 +196,8 @@ function snapshotOf(view: CatalogView, layer: Layer): LayerSnapshot {
  */
 function shownDefinition({ name, layer, digest, stored }: CatalogEntry) {
   const { revision, updatedAt, updatedBy, source, text } = stored
-  return { name, layer, digest, revision, updatedAt, updatedBy, source, definition: new JsonText(text) }
+  const definition = new JsonText(withoutPending(text))
+  return { name, layer, digest, revision, updatedAt, updatedBy, source, definition }
 }
 
 /** The definitions in a body: one definition, an array of them, or a definitions file, `{"family": …, "tools": [ … ]}`. */

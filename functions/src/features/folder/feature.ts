@@ -4,9 +4,10 @@ import type { SchemaCompilers } from '../../catalog/schemas/schema-compilers.ts'
 import type { Log } from '../../log.ts'
 import type { Signal } from '../../signal.ts'
 import { logged } from '../definitions/layer-log.ts'
+import { acceptCommand, grantsText } from '../../catalog/views/why-pending.ts'
 import type { Documents } from '../../documents/documents.ts'
 import { FileModules } from './file-modules.ts'
-import { FolderLayers } from './folder-layers.ts'
+import { FolderLayers, type FileConsents } from './folder-layers.ts'
 import type { FolderNews } from './folder-news.ts'
 import { folderRoutes } from './folder-routes.ts'
 import { ModuleFolder } from './module-folder.ts'
@@ -22,13 +23,25 @@ type Needs = {
   readonly toolsFolders?: readonly string[] | undefined
   /** Shows the operator what has happened to a file of a folder. By default, the log says it. */
   readonly showModule?: ((news: FolderNews) => void) | undefined
+  readonly fileConsents: FileConsents | undefined
   readonly signals: { readonly filesChanged: Signal; readonly filesNews: Signal }
 }
 
 /** The file layer: definition files, and watched folders of modules. */
 export const folder = {
   name: 'folder',
-  create({ documents, log, compilers, runner, files, toolsFolders = [], showModule, signals }: Needs) {
+  create(parts: Needs) {
+    const {
+      documents,
+      log,
+      compilers,
+      runner,
+      files,
+      toolsFolders = [],
+      showModule,
+      fileConsents,
+      signals,
+    } = parts
     const definitions = logged(files(compilers), log)
     const fileModules = new FileModules(documents)
     if (toolsFolders.length === 0) return { folder: undefined, fileLayer: definitions, fileModules }
@@ -37,11 +50,12 @@ export const folder = {
     const checks = { runner, compiler: compilers.own, log, kept: fileModules, progress }
     const modules = { ...checks, changed: signals.filesChanged.tell }
     const watched = toolsFolders.map((path) => new ModuleFolder({ path, ...modules }))
-    const layers = new FolderLayers(definitions, watched, (news) => {
+    const report = (news: FolderNews): void => {
       show(news)
       // The layer is read again now. So an answer for always about a changed module ends at once, and not with the next list.
       signals.filesNews.tell()
-    })
+    }
+    const layers = new FolderLayers(definitions, watched, report, fileConsents)
     // The operator is told of the change now, and not with the next list.
     signals.filesChanged.listen(() => layers.reportSoon())
     return { folder: layers, fileLayer: layers, fileModules }
@@ -54,7 +68,11 @@ export const folder = {
 
 function logModule(log: Log, { kind, ...news }: FolderNews): void {
   if ('faults' in news && news.faults.length > 0) log.warn(`module ${kind}, with faults`, news)
-  else
+  else if ('waits' in news && news.waits) {
+    const { module, grants } = news.waits
+    const facts = { file: news.file, grants: grantsText(grants), accept: acceptCommand(module, 'file') }
+    log.warn('module waits for consent', facts)
+  } else
     log.info(`module ${kind}`, {
       file: news.file,
       ...('tools' in news && { tools: news.tools }),

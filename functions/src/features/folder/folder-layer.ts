@@ -1,4 +1,5 @@
-import type { Digest, ErrorDetail } from '@toolrack/contract'
+import { grantsDigest, grantsOf, sortedGrants } from '@toolrack/contract'
+import type { Digest, ErrorDetail, Grant } from '@toolrack/contract'
 import { createHash } from 'node:crypto'
 import type {
   LayerRead,
@@ -8,6 +9,7 @@ import type {
 } from '../../catalog/views/layer-source.ts'
 import type { AdmittedDefinition } from '../../catalog/definitions/admit-definition.ts'
 import { faultDetail } from '../../catalog/definitions/admit-module.ts'
+import { withPending } from '../../catalog/definitions/pending-text.ts'
 import { asPart } from '../../running-work.ts'
 import { contentOf } from '../../catalog/definitions/module-content.ts'
 import { lockKey } from '../../catalog/definitions/package-lock.ts'
@@ -28,6 +30,30 @@ export type FolderTool = {
   readonly line: number | null
   readonly module: LoadedModule
   readonly admitted: AdmittedDefinition
+  /** The digest of the module's grants, if the module waits for consent to them. */
+  readonly pendingGrants?: Digest | undefined
+}
+
+/** A module of the folder whose tools ask for grants. */
+export type AskingModule = {
+  /** The path of the folder. */
+  readonly folder: string
+  readonly mainFile: string
+  readonly module: string
+  readonly grants: readonly Grant[]
+  readonly grantsDigest: Digest
+  readonly isPending: boolean
+}
+
+/** Says which modules wait for consent. */
+export type FolderConsents = {
+  /** Another object after each change. */
+  readonly state: object
+  /** Reads the consents if they may have changed. */
+  readonly read: () => Promise<void>
+  readonly decide: (module: Pick<AskingModule, 'folder' | 'module' | 'grants'>) => {
+    readonly isPending: boolean
+  }
 }
 
 /** A file that is not in the layer, or one of its specs that is not. */
@@ -42,8 +68,17 @@ export type FolderSkip = {
 
 export type MergedModules = { readonly tools: readonly FolderTool[]; readonly skipped: readonly FolderSkip[] }
 
-type Joined = MergedModules & { readonly read: LayerRead; readonly of: Sources }
-type Sources = { readonly files: LayerRead; readonly modules: ModuleFolder['files'] }
+type Joined = MergedModules & {
+  /** The modules that ask for grants. */
+  readonly asking: readonly AskingModule[]
+  readonly read: LayerRead
+  readonly of: Sources
+}
+type Sources = {
+  readonly files: LayerRead
+  readonly modules: ModuleFolder['files']
+  readonly consents: object | undefined
+}
 
 /** Milliseconds from a change to its report. The operator does not notice this delay. */
 const REPORT_MS = 20
@@ -56,6 +91,7 @@ export class FolderLayer implements LayerSource {
   readonly #files: LayerSource
   #filesRead = NOTHING_READ
   readonly #report: (news: FolderNews) => void
+  readonly #consents: FolderConsents | undefined
   readonly #reporter = new FolderReporter()
   #willReport = false
   #joined: Joined | undefined
@@ -65,13 +101,15 @@ export class FolderLayer implements LayerSource {
 
   /**
    * `report` is called for each file that was loaded, refused or removed. This happens during the next `read` or `modules`, or
-   * soon after `reportSoon`.
+   * soon after `reportSoon`. Without `consents`, no module waits for consent.
    */
   constructor(
     files: LayerSource,
     folder: ModuleFolder,
     report: (news: FolderNews) => void = () => undefined,
+    consents?: FolderConsents,
   ) {
+    this.#consents = consents
     this.#files = files
     this.folder = folder
     this.#report = report
@@ -110,6 +148,12 @@ export class FolderLayer implements LayerSource {
     return this.#current()
   }
 
+  /** The modules of the folder that ask for grants, in the order of the file names. */
+  async asking(): Promise<readonly AskingModule[]> {
+    await this.#readFiles().catch(() => undefined)
+    return this.#current().asking
+  }
+
   source(sha256: string, environment?: Digest): LockedContent | undefined {
     const key = sourceKey(sha256, environment)
     return this.#sources.find((sources) => sources.has(key))?.get(key)
@@ -126,6 +170,7 @@ export class FolderLayer implements LayerSource {
   }
 
   async #readFiles(): Promise<void> {
+    await this.#consents?.read()
     const since = this.#filesRead === NOTHING_READ ? undefined : this.#filesRead.revision
     const read = await this.#files.read(since)
     if (read.whole) this.#filesRead = read
@@ -145,10 +190,11 @@ export class FolderLayer implements LayerSource {
   }
 
   #current(): Joined {
-    const of = { files: this.#filesRead, modules: this.folder.files }
-    const { files, modules } = this.#joined?.of ?? {}
-    if (!this.#joined || files !== of.files || modules !== of.modules) {
-      this.#joined = join(of, this.folder.surplus, this.#placesBelow())
+    const of = { files: this.#filesRead, modules: this.folder.files, consents: this.#consents?.state }
+    const { files, modules, consents } = this.#joined?.of ?? {}
+    if (!this.#joined || files !== of.files || modules !== of.modules || consents !== of.consents) {
+      const parts = { folder: this.folder, placesBelow: this.#placesBelow(), consents: this.#consents }
+      this.#joined = join(of, parts)
       const checking = new Set(this.folder.checking.map(({ file }) => file))
       this.#reporter.news({ ...this.#joined, files: of.modules, checking }).forEach(this.#report)
     }
@@ -203,11 +249,21 @@ function nameTaken(place: Place, name: string, owner: string): ErrorDetail {
   return { reason: 'NAME_TAKEN', kind: 'name_taken', name, message, ...(line !== null && { line }) }
 }
 
-function join(of: Sources, surplus: number, placesBelow: ReadonlyMap<string, string>): Joined {
+type JoinParts = {
+  readonly folder: Pick<ModuleFolder, 'path' | 'surplus'>
+  readonly placesBelow: ReadonlyMap<string, string>
+  readonly consents: FolderConsents | undefined
+}
+
+function join(of: Sources, { folder: { path, surplus }, placesBelow, consents }: JoinParts): Joined {
   const { files, modules } = of
   const taken = files.definitions.map(({ name, source = 'the definitions files' }) => [name, source] as const)
-  const merged = mergeModules(modules.values(), new Map([...taken, ...placesBelow]))
-  const definitions = merged.tools.map(stored)
+  const named = mergeModules(modules.values(), new Map([...taken, ...placesBelow]))
+  const asking = consents ? askingModules(path, named.tools, consents) : []
+  const pending = new Map(asking.flatMap((one) => (one.isPending ? [[one.mainFile, one.grantsDigest]] : [])))
+  const tools = named.tools.map((tool) => ({ ...tool, pendingGrants: pending.get(tool.mainFile) }))
+  const merged = { ...named, tools, asking }
+  const definitions = tools.map(stored)
   const skipped = [...files.skipped, ...merged.skipped.map(skippedItem), ...surplusItem(surplus)]
   const hash = createHash('sha256').update(files.revision)
   for (const { text, source } of definitions) hash.update(`${source}\n${text}\n`)
@@ -216,8 +272,24 @@ function join(of: Sources, surplus: number, placesBelow: ReadonlyMap<string, str
   return { ...merged, of, read: { revision, whole: true, definitions: all, deleted: [], skipped } }
 }
 
+/** The modules that ask for grants. A tool whose name is taken is not in the layer, so its grants do not count. */
+function askingModules(
+  folder: string,
+  tools: readonly FolderTool[],
+  consents: FolderConsents,
+): readonly AskingModule[] {
+  return [...Map.groupBy(tools, ({ mainFile }) => mainFile)].flatMap(([mainFile, own]) => {
+    const grants = sortedGrants(own.flatMap(({ admitted }) => grantsOf(admitted.definition.runner)))
+    const module = own[0]?.module.name
+    if (grants.length === 0 || module === undefined) return []
+    const { isPending } = consents.decide({ folder, module, grants })
+    return [{ folder, mainFile, module, grants, grantsDigest: grantsDigest(grants), isPending }]
+  })
+}
+
 function stored(tool: FolderTool): StoredDefinition {
-  const { text, digest } = tool.admitted
+  const { digest } = tool.admitted
+  const text = withPending(tool.admitted.text, tool.pendingGrants)
   const revision = createHash('sha256').update(text).digest('hex').slice(0, 12)
   return { name: tool.name, text, digest, revision, source: placeOf(tool) }
 }

@@ -1,9 +1,12 @@
 import type { LayerRead, LayerSource } from '../../catalog/views/layer-source.ts'
 import type { Digest } from '@toolrack/contract'
 import type { LockedContent } from '../../catalog/definitions/runner.ts'
-import { FolderLayer, type MergedModules } from './folder-layer.ts'
+import { FolderLayer, type AskingModule, type FolderConsents, type MergedModules } from './folder-layer.ts'
 import type { FolderNews } from './folder-news.ts'
 import type { ModuleFolder } from './module-folder.ts'
+
+/** The consents to grants, and how those of modules are recorded that were there before grants were recorded. */
+export type FileConsents = FolderConsents & { readonly settle: (isComplete: boolean) => Promise<void> }
 
 /**
  * The definition files, together with several watched folders of modules. If several of these have a tool with the same name, the
@@ -12,10 +15,18 @@ import type { ModuleFolder } from './module-folder.ts'
 export class FolderLayers implements LayerSource {
   readonly layers: readonly FolderLayer[]
   readonly #whole: LayerSource
+  readonly #consents: FileConsents | undefined
 
-  constructor(files: LayerSource, folders: readonly ModuleFolder[], report?: (news: FolderNews) => void) {
+  constructor(
+    files: LayerSource,
+    folders: readonly ModuleFolder[],
+    report?: (news: FolderNews) => void,
+    consents?: FileConsents,
+  ) {
     const layers: FolderLayer[] = []
-    for (const folder of folders) layers.push(new FolderLayer(layers.at(-1) ?? files, folder, report))
+    for (const folder of folders)
+      layers.push(new FolderLayer(layers.at(-1) ?? files, folder, report, consents))
+    this.#consents = consents
     this.layers = layers
     this.#whole = layers.at(-1) ?? files
   }
@@ -24,8 +35,16 @@ export class FolderLayers implements LayerSource {
     await this.#whole.open?.()
   }
 
-  read(since?: string): Promise<LayerRead> {
-    return this.#whole.read(since)
+  async read(since?: string): Promise<LayerRead> {
+    const read = await this.#whole.read(since)
+    // If this fails, the next read of the layer does it again.
+    await this.#consents?.settle(this.isComplete).catch(() => undefined)
+    return read
+  }
+
+  /** The modules of all folders that ask for grants. */
+  async asking(): Promise<readonly AskingModule[]> {
+    return (await Promise.all(this.layers.map((layer) => layer.asking()))).flat()
   }
 
   /** The tools that the folders add to the layer, and their skipped files and specs. */

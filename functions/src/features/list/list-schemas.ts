@@ -9,6 +9,7 @@ import {
   decision,
   digest,
   flag,
+  grant,
   jsonObject,
   layer,
   none,
@@ -163,6 +164,12 @@ export const LIST_SESSION_TOOLS: RouteSchemas = {
   answers: { 200: list },
 }
 
+const hiddenUntilConsent = z.strictObject({
+  reason: z.literal('GRANTS_PENDING'),
+  message: z.string(),
+  grants: z.array(grant),
+  grantsDigest: digest,
+})
 const hidden = z.strictObject({
   reason: z.enum([
     'NOT_DEFINED',
@@ -232,10 +239,11 @@ const explanation = z.strictObject({
     .describe(
       '`service` if invoke runs the tool, `client` if the client runs it, and null for kinds that this version does not run.',
     ),
-  hidden: hidden
+  hidden: z
+    .union([hidden, hiddenUntilConsent])
     .nullable()
     .describe(
-      'Why the list does not show the name: `NOT_DEFINED`; `LAYER_LOST`, a layer that may define it could not be read; `NOT_SELECTED` by the session or a parent; `DENIED` by a rule; `OUT_OF_SCOPE`; `NOT_GRANTED` by the job token; `DIGEST_CHANGED`, the job token has an old digest. Only `OUT_OF_SCOPE` refuses no call.',
+      'Why the list does not show the name: `NOT_DEFINED`; `LAYER_LOST`, a layer that may define it could not be read; `NOT_SELECTED` by the session or a parent; `GRANTS_PENDING`, nobody has accepted `grants` yet; `DENIED` by a rule; `OUT_OF_SCOPE`; `NOT_GRANTED` by the job token; `DIGEST_CHANGED`, the job token has an old digest. Only `OUT_OF_SCOPE` refuses no call.',
     ),
   layers: z.array(inLayer),
   dialects: z

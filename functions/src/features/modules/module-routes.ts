@@ -1,6 +1,7 @@
 import { ToolrackError } from '@toolrack/contract'
 import type { IncomingMessage } from 'node:http'
-import { onLayer, type Action } from '../../access/action.ts'
+import { allOf, GOVERN, onLayer, type Action } from '../../access/action.ts'
+import { isDigest } from '../../access/job-token.ts'
 import type { WritableLayer } from '../../catalog/definitions/definition-writer.ts'
 import { contentSha256 } from '../../catalog/definitions/module-content.ts'
 import { moduleTag } from '../../catalog/definitions/module-tag.ts'
@@ -73,7 +74,7 @@ export function moduleRoutes({
       schemas: async () => (await import('./module-schemas.ts')).WRITE_MODULE,
       takesBody: true,
       ask: askedUpload,
-      action: write,
+      action: writeAndAccept,
       audit: { layer: 'query' },
       async handle(request) {
         const { principal } = request
@@ -85,6 +86,7 @@ export function moduleRoutes({
         await answerUpload(request, isBuffered, async (onProgress) => {
           const answer = await writer.put(principal, { ...uploadOf(request), onProgress, ...content })
           noteWrite(request, answer)
+          noteGrants(request, answer)
           const headers = { ETag: `"${answer.sha256}"` }
           return { status: answer.outcome === 'created' ? 201 : 200, body: answer, headers }
         })
@@ -131,12 +133,13 @@ export function moduleRoutes({
       schemas: async () => (await import('./module-schemas.ts')).ROLL_BACK,
       takesBody: true,
       ask: askedUpload,
-      action: write,
+      action: writeAndAccept,
       audit: { layer: 'query' },
       async handle(request) {
         const choice = versionChoice(await readObject(request, 'version'), 'sha256', '…')
         const answer = await writer.rollback(request.principal, { ...uploadOf(request), choice })
         noteWrite(request, answer)
+        noteGrants(request, answer)
         sendJson(request.res, 200, answer, { ETag: `"${answer.sha256}"` })
       },
     }),
@@ -145,9 +148,17 @@ export function moduleRoutes({
 
 type Written = Awaited<ReturnType<ModuleWriter['put']>>
 
+/** Adds the grants of the module, and whether its tools wait for consent, to the audit record of the request. */
+function noteGrants({ note }: FoundRequest, { grants, grantsDigest, pending }: Written): void {
+  if (grants.length === 0) return
+  note?.({ subject: { grants: grants.map(({ kind, value }) => `${kind} ${value}`), grantsDigest, pending } })
+}
+
 /** Adds the module, its tools that have changed, and the new revision of its layer to the audit record of the request. */
-function noteWrite({ note }: FoundRequest, written: Written): void {
-  const { outcome, sha256, environment, revision, tools } = written
+function noteWrite(
+  { note }: FoundRequest,
+  { outcome, sha256, environment, revision, tools }: Omit<Written, 'grants' | 'grantsDigest' | 'pending'>,
+): void {
   const { added, changed, removed } = tools
   const subject = { outcome, added, changed, removed, ...(environment && { environment }) }
   note?.({ digest: digestOf(sha256), revision, subject })
@@ -165,15 +176,29 @@ function notFound(): never {
   throw new ToolrackError('MODULE_NOT_FOUND')
 }
 
-/** Reads a write that checks a module. With `relock=1`, its packages are resolved anew. */
-function askedUpload({ search, req }: FoundRequest) {
-  const query = new Query(search, ['layer', 'relock'])
+/**
+ * Reads a write that checks a module. With `relock=1`, its packages are resolved anew. With `acceptGrants`, its sender accepts
+ * the grants with this digest.
+ */
+function askedUpload({ search, req, note }: FoundRequest) {
+  const query = new Query(search, ['layer', 'relock', 'acceptGrants'])
+  const acceptGrants = query.one('acceptGrants')
+  if (acceptGrants !== undefined && !isDigest(acceptGrants))
+    throw invalidParameter('acceptGrants', 'must be a digest: sha256: and 64 hexadecimal digits')
+  // It is noted before the access is checked, so that the record of a refused upload names it too.
+  if (acceptGrants !== undefined) note?.({ subject: { acceptGrants } })
   const precondition = preconditionOf(req.headers)
-  return { precondition, layer: writtenLayer(query), relock: query.flag('relock') }
+  return { precondition, layer: writtenLayer(query), relock: query.flag('relock'), acceptGrants }
+}
+
+/** To accept grants with an upload, its sender must be allowed to do both. */
+function writeAndAccept(asked: ReturnType<typeof askedUpload>): Action {
+  return asked.acceptGrants === undefined ? write(asked) : allOf(write(asked), GOVERN)
 }
 
 function uploadOf(request: KnownRequest<'/:name', ReturnType<typeof askedUpload>>) {
-  return { ...targetOf(request), relock: request.asked.relock }
+  const { relock, acceptGrants } = request.asked
+  return { ...targetOf(request), relock, acceptGrants }
 }
 
 function askedPage(request: FoundRequest) {

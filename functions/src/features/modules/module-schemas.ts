@@ -89,11 +89,21 @@ const written = z.strictObject({
     .array(z.strictObject({ name: toolName, layer, digest }))
     .describe('The definitions of lower layers that those of the module now replace in the list.'),
   report,
+  grants,
+  grantsDigest: digest,
+  pending: z.boolean().describe('True if the tools wait until somebody accepts the grants.'),
+  message: z.string().exactOptional().describe('If they wait: who can accept the grants, and how.'),
 })
 const ofLayer = z.strictObject({
   layer: writtenLayer.optional().describe('The layer. Default: `user`.'),
 })
 const checked = ofLayer.extend({
+  acceptGrants: z
+    .string()
+    .optional()
+    .describe(
+      'The `grantsDigest` that you accept. Needs a token that may decide approvals. If the module asks for other grants, 409, and nothing is written.',
+    ),
   relock: z
     .enum(['0', '1', 'false', 'true'])
     .optional()
@@ -125,7 +135,8 @@ export const READ_MODULE: RouteSchemas = {
   },
 }
 export const WRITE_MODULE: RouteSchemas = {
-  summary: 'Uploads a module. Its tools are in the list at once.',
+  summary:
+    'Uploads a module. Its tools are in the list at once, unless they wait for consent to what they ask for.',
   params: byModule,
   query: checked,
   headers: {
@@ -170,7 +181,16 @@ export const DELETE_MODULE: RouteSchemas = {
   query: ofLayer,
   headers: precondition,
   answers: {
-    200: written.omit({ report: true, environment: true }).extend({ outcome: z.literal('deleted') }),
+    200: written
+      .omit({
+        report: true,
+        environment: true,
+        grants: true,
+        grantsDigest: true,
+        pending: true,
+        message: true,
+      })
+      .extend({ outcome: z.literal('deleted') }),
   },
 }
 export const LIST_VERSIONS: RouteSchemas = {

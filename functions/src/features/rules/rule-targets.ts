@@ -55,7 +55,8 @@ export async function targetsOf(set: RuleSet, view: CatalogView, turns: Turns): 
   const isSearched = globs.length > 0 || rules.some(({ grant }) => grant !== undefined)
   for (const entry of isSearched ? view.candidates() : []) {
     if (turns.isDue) await turns.give()
-    if (!view.shows(entry)) continue
+    // A rule about a tool that waits for consent can be written before the consent.
+    if (!view.shows(entry) && !view.isPending(entry)) continue
     const answers = names.answers(entry.name)
     for (const [at, { rule, targets }] of globs.entries())
       if (answers[at] !== NO) meet(entry, rule, targets, met)

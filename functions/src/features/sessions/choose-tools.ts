@@ -77,6 +77,8 @@ type Fault = { readonly pointer: string; readonly message: string; readonly sugg
  */
 function faultOf(view: CatalogView, name: string, index: number, hasSuggestion: boolean): Fault {
   const pointer = `/selection/${index}`
+  const pending = view.whyPending(name)
+  if (pending !== undefined) return { pointer, message: `names a tool that waits for consent. ${pending}` }
   const denied = view.hiddenBy(name)
   if (denied) return { pointer, message: `names a tool that a rule denies. ${denied.reason}` }
   const suggestion = hasSuggestion ? nearMiss(name, namesIn(view)) : undefined

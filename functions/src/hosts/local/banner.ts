@@ -36,7 +36,7 @@ export function banner(
   return `
 ${head}
 token: ${token}
-${approverFile === undefined ? '' : `To approve calls and to write rules, use the token in ${approverFile}\n`}${missing}
+${approverFile === undefined ? '' : `To approve calls, to accept grants and to write rules, use the token in ${approverFile}\n`}${missing}
 ${runsPython ? pythonLines(url, token) : definitionLines(url, token)}
 ${watched.length === 0 ? '' : folderLines(url, watched)}
 Ctrl-C stops the server.

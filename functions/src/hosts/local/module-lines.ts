@@ -1,4 +1,5 @@
 import type { FolderNews } from '../../features/folder/folder-news.ts'
+import { acceptCommand, grantsText } from '../../catalog/views/why-pending.ts'
 import { harmless } from '../../log.ts'
 
 /** The most faults of one file that are shown. `GET /api/tools` shows all. */
@@ -22,12 +23,22 @@ export function moduleLines(terminal: Shown): (news: FolderNews) => void {
     const more = faults.length - FAULTS_SHOWN_MAX
     const lines = [
       `module  ${harmless(news.file)}  ${headline(news)}`,
+      ...('waits' in news && news.waits
+        ? rows(waitsLine({ layer: 'file', ...news.waits }), terminal.columns)
+        : []),
+      ...(news.kind === 'waits' ? rows(waitsLine(news), terminal.columns) : []),
       ...faults.slice(0, FAULTS_SHOWN_MAX).flatMap((fault) => rows(fault, terminal.columns)),
       ...(more > 0 ? [`${MARGIN}… and ${more} more; GET /api/tools shows all`] : []),
       '',
     ]
     terminal.write(lines.join('\n'))
   }
+}
+
+type Waits = Pick<Extract<FolderNews, { kind: 'waits' }>, 'layer' | 'module' | 'grants'>
+
+function waitsLine({ layer, module, grants }: Waits): string {
+  return `waits for consent: ${grantsText(grants)} — ${acceptCommand(module, layer)}`
 }
 
 /** One line about what is done with a file. It is cut off, because parts of it come from an index of packages. */
@@ -38,6 +49,7 @@ function progressLine({ file, text }: FolderNews & { kind: 'progress' }, columns
 
 function headline(news: Exclude<FolderNews, { kind: 'progress' }>): string {
   if (news.kind === 'removed') return 'is removed'
+  if (news.kind === 'waits') return 'is uploaded'
   if (news.kind === 'refused')
     return news.serving ? 'is refused; the last version that worked stays in use' : 'is refused'
   const { again, tools, faults } = news

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { TOKEN_FILES } from '../../access/local-token.ts'
 import type { Log } from '../../log.ts'
@@ -38,6 +39,7 @@ export function openData(config: Config, log: Log) {
       audit: openAudit(config.audit, log, { store: new FirestoreAuditStore(connection) }),
       kept: undefined,
       authentication: authenticationOf(config),
+      folderGrants: undefined,
       token: undefined,
       approverFile: undefined,
       closing: () => undefined,
@@ -57,6 +59,8 @@ export function openData(config: Config, log: Log) {
 
 function openFolder(path: string, config: Config, log: Log) {
   const databases = databasesOf(config)
+  // These are made at the first start, whatever the server stores where.
+  const isUpgrade = ['governance.sqlite', 'invocations.db'].some((name) => existsSync(join(path, name)))
   const list = new DatabaseList(path, databases, log)
   const stores =
     config.store === 'sqlite' ? embedded(path, config) : inFirestore(firestoreConnection(), config)
@@ -72,6 +76,7 @@ function openFolder(path: string, config: Config, log: Log) {
     audit,
     kept: openKeptAdmissions(path, log),
     authentication: authenticationOf({ auth: config.auth, jobKeys }, token, approverToken, users),
+    folderGrants: { isUpgrade },
     token,
     approverFile: token === undefined ? undefined : join(path, TOKEN_FILES.approver),
     closing: () => {

@@ -48,7 +48,7 @@ export async function writeChanges(
   for (const change of records) {
     const { kind, name } = change.name
     const replaced = kind === 'definition' ? foreign.get(name) : undefined
-    if (replaced && change.content) {
+    if (replaced && change.content?.kind === 'definition') {
       const { updatedAt } = change.content.record
       keepForeign(transaction, replaced, { revision: changes.state.revision - 1, at: updatedAt, writeId })
     }
@@ -90,17 +90,22 @@ function writeRecord(
   writeId: string,
 ): void {
   const versions = versionsOf(reference)
-  if (content) {
+  if (content && content.kind !== 'grants') {
     const version: VersionDocument = { ...versionOf(content), writeId }
     transaction.set(versions.doc(String(version.revision)), version)
   }
   for (const { revision } of forgotten) transaction.delete(versions.doc(String(revision)))
   if (left.versions.length === 0) transaction.delete(reference)
+  else if (content?.kind === 'grants')
+    transaction.update(reference, { granted: content.granted, ...nameDocument(left) })
   else if (content) transaction.set(reference, documentOf(content, left))
   else transaction.update(reference, nameDocument(left))
 }
 
-function documentOf(content: RecordContent, left: KeptName): ItemDocument | ModuleDocument {
+/** Content that makes a version. */
+type VersionContent = Exclude<RecordContent, { readonly kind: 'grants' }>
+
+function documentOf(content: VersionContent, left: KeptName): ItemDocument | ModuleDocument {
   const versions = nameDocument(left)
   if (content.kind === 'definition')
     return { ...content.record, textHash: textHash(content.record.text), ...versions }
@@ -108,7 +113,7 @@ function documentOf(content: RecordContent, left: KeptName): ItemDocument | Modu
   return { ...record, ...(record.sha256 !== null && { listedAs: record.name }), report, ...versions }
 }
 
-function versionOf({ kind, record }: RecordContent): DefinitionVersionRecord | ModuleVersionRecord {
+function versionOf({ kind, record }: VersionContent): DefinitionVersionRecord | ModuleVersionRecord {
   const { revision, updatedAt: at, updatedBy: by } = record
   if (kind === 'module') {
     const { sha256, environment = null, tools } = record

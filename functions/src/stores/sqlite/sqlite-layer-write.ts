@@ -147,6 +147,7 @@ export class SqliteLayerWriter {
       const isDeletion = Number(sha256 === null)
       addModuleVersion.run(key, name, revision, sha256, environment, tools, updatedAt, updatedBy, isDeletion)
     }
+    if (content?.kind === 'grants') this.#statements.putGranted.run(content.granted, key, name)
     for (const { revision } of forgotten) this.#statements.dropModuleVersion.run(key, name, revision)
   }
 

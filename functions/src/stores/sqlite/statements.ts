@@ -63,6 +63,7 @@ const SQL = {
     ON CONFLICT DO UPDATE SET revision = excluded.revision, sha256 = excluded.sha256,
       environment = excluded.environment, tools = excluded.tools, granted = excluded.granted,
       report = excluded.report, updated_at = excluded.updated_at, updated_by = excluded.updated_by`,
+  putGranted: 'UPDATE modules SET granted = ? WHERE layer = ? AND name = ?',
   deleteModule: 'DELETE FROM modules WHERE layer = ? AND name = ?',
   moduleName: `SELECT 0 AS isDeleted, ${MODULE_BYTES} AS ownBytes
     FROM modules WHERE layer = ? AND name = ?`,

@@ -53,6 +53,7 @@ const service = await inProcess(
   () => NOW,
   {
     runner: resolving.runner,
+    settings: { TOOLRACK_GRANTS: 'accept' },
     log: {
       info: () => undefined,
       warn: () => undefined,

@@ -3,6 +3,7 @@ import {
   GRANT_KINDS,
   toolResult,
   TOOL_CLASSES,
+  type Digest,
   type JsonObject,
   type Rule,
   type RuleSet,
@@ -21,6 +22,7 @@ import {
 } from '../../../../functions/src/features/rules/kept-rules.ts'
 import { RuleBook } from '../../../../functions/src/features/rules/rule-book.ts'
 import { RuledCatalog } from '../../../../functions/src/features/rules/ruled-catalog.ts'
+import type { StoredToolDefinition } from '../../../../functions/src/catalog/views/catalog-entry.ts'
 import { selectEntries } from '../../../../functions/src/catalog/views/select-entries.ts'
 import { catalogView } from '../../../support/catalog-view.ts'
 import { requestedCall } from '../../../support/call-stages.ts'
@@ -41,6 +43,7 @@ function numbersFrom(seed: number): () => number {
 }
 
 const random = numbersFrom(18)
+const waiting = numbersFrom(29)
 const oneOf = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)] as T
 const some = <T>(most: number, make: () => T): T[] =>
   Array.from({ length: Math.floor(random() * (most + 1)) }, make)
@@ -155,7 +158,9 @@ function sets(about: readonly Argument[], ...owners: readonly string[]): string 
   return ruleSetsText(new Map(owners.filter(() => random() < 0.6).map((owner) => [owner, kept(about)])))
 }
 
-function definition(required: readonly Argument[]): ToolDefinition {
+const PENDING: Digest = `sha256:${'0'.repeat(64)}`
+
+function definition(required: readonly Argument[]): StoredToolDefinition {
   const properties = Object.fromEntries(ALL_ARGUMENTS.map((name) => [name, ARGUMENTS[name].schema]))
   const grants = Object.fromEntries(
     GRANT_KINDS.map((kind) => [kind, some(2, () => oneOf<string>(GRANTS[kind]))] as const),
@@ -167,6 +172,8 @@ function definition(required: readonly Argument[]): ToolDefinition {
     function: { name: oneOf(NAMES), description: '', parameters },
     runner: { kind: 'python', module: 'm', sha256: '0'.repeat(64), kinds: { where: ['path'] }, ...grants },
     ...(random() < 0.2 && { sealed: true }),
+    // The module of the tool waits for consent.
+    ...(waiting() < 0.1 && { pendingGrants: PENDING }),
     annotations: { classes: [oneOf(TOOL_CLASSES)] },
   }
 }
@@ -183,7 +190,7 @@ function callsOf(about: readonly Argument[], required: readonly Argument[]): rea
   )
 }
 
-test(`under ${ROUNDS} random rules and layers, a tool is listed if and only if some call of it is not denied`, async () => {
+test(`under ${ROUNDS} random rules and layers, a tool is listed if and only if some call of it is neither denied nor waits for consent`, async () => {
   const { rules: store } = memoryStores()
   const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
   const ruleBook = new RuleBook({ store, log, now: () => 0 })
@@ -197,7 +204,7 @@ test(`under ${ROUNDS} random rules and layers, a tool is listed if and only if s
   }
   await ruleBook.of(ann)
   const wrong: object[] = []
-  const seen = { listed: 0, hidden: 0, hiddenForGrants: 0 }
+  const seen = { listed: 0, hidden: 0, hiddenForGrants: 0, pending: 0 }
   for (let round = 0; round < ROUNDS; round += 1) {
     const about = [oneOf(ALL_ARGUMENTS), oneOf(ALL_ARGUMENTS)].filter(
       (one, at, all) => all.indexOf(one) === at,
@@ -222,13 +229,14 @@ test(`under ${ROUNDS} random rules and layers, a tool is listed if and only if s
         ),
       ).listed,
     )
-    for (const entry of whole.entries()) {
+    for (const entry of whole.candidates()) {
+      if (whole.winner(entry.name) !== entry) continue
       const isListed = listed.has(entry)
       const isCallable = await someCallIsNotDenied(entry.name)
       const isResolved = view.resolve(entry.name) === entry
       if (isListed !== isCallable || isListed !== isResolved)
         wrong.push({ round, name: entry.name, isListed, isCallable, isResolved })
-      seen[isListed ? 'listed' : 'hidden'] += 1
+      seen[entry.pendingGrants === undefined ? (isListed ? 'listed' : 'hidden') : 'pending'] += 1
       if (/asks for/.test((await ruleBook.of(principal)).hides(entry)?.reason ?? ''))
         seen.hiddenForGrants += 1
     }
@@ -246,7 +254,8 @@ test(`under ${ROUNDS} random rules and layers, a tool is listed if and only if s
           ),
         )
         if (outcome.result.resultType === 'success') return true
-        if (outcome.result.code !== 'PERMISSION_DENIED')
+        const isPending = view.meaning(name)?.pendingGrants !== undefined
+        if (outcome.result.code !== (isPending ? 'GRANTS_PENDING' : 'PERMISSION_DENIED'))
           wrong.push({ round, name, code: outcome.result.code })
       }
       return false
@@ -256,4 +265,5 @@ test(`under ${ROUNDS} random rules and layers, a tool is listed if and only if s
   expect(seen.listed).toBeGreaterThan(ROUNDS / 2)
   expect(seen.hidden).toBeGreaterThan(ROUNDS / 2)
   expect(seen.hiddenForGrants).toBeGreaterThan(ROUNDS / 10)
+  expect(seen.pending).toBeGreaterThan(ROUNDS / 10)
 }, 120_000)

@@ -5,6 +5,7 @@ import { SchemaCompilers } from '../../../../functions/src/catalog/schemas/schem
 import { describeDefinitionStore } from '../../../support/definition-store.contract.ts'
 import type { StoreHarness } from '../../../support/definition-store.contract.ts'
 import { connectionTo, describeOnEmulatorByEach, newProject } from '../../../support/firestore-emulator.ts'
+import { describeConsents } from '../../../support/consent-store.contract.ts'
 import { describeLayerRoom } from '../../../support/layer-room.contract.ts'
 import { describeModuleStore } from '../../../support/module-store.contract.ts'
 
@@ -35,5 +36,6 @@ describeOnEmulatorByEach('the contract of stores', (reading) => {
 
   describeDefinitionStore('the Firestore store', start)
   describeModuleStore('the modules of the Firestore store', start)
+  describeConsents('the consents of the Firestore store', start)
   describeLayerRoom('the room of the Firestore store', start)
 })

@@ -15,6 +15,7 @@ import { by, put, remove, tool } from '../../../support/definition-changes.ts'
 import { describeDefinitionStore } from '../../../support/definition-store.contract.ts'
 import type { StoreHarness } from '../../../support/definition-store.contract.ts'
 import { lockOf, putModule, removeModule, sha256Of } from '../../../support/module-changes.ts'
+import { describeConsents } from '../../../support/consent-store.contract.ts'
 import { describeLayerRoom } from '../../../support/layer-room.contract.ts'
 import { describeModuleStore } from '../../../support/module-store.contract.ts'
 
@@ -28,6 +29,7 @@ async function start(): Promise<StoreHarness> {
 
 describeDefinitionStore('the SQLite store', start)
 describeModuleStore('the modules of the SQLite store', start)
+describeConsents('the consents of the SQLite store', start)
 describeLayerRoom('the room of the SQLite store', start)
 
 async function withDatabase(act: (path: string) => Promise<void>): Promise<void> {

@@ -1,0 +1,71 @@
+import {
+  GRANT_KINDS,
+  ToolrackError,
+  type Digest,
+  type Grant,
+  type GrantKind,
+  type Layer,
+} from '@toolrack/contract'
+import type { CatalogEntry } from './catalog-entry.ts'
+
+/**
+ * The most grants that a sentence names. A module may ask for hundreds of hosts, and a person must be able to read the sentence.
+ */
+const GRANTS_NAMED_MAX = 12
+
+/** The order of the kinds in a sentence. */
+const SHOWN: readonly GrantKind[] = GRANT_KINDS.toSorted((a, b) => rank(a) - rank(b))
+
+function rank(kind: GrantKind): number {
+  return kind === 'packages' ? 0 : kind === 'network' ? 1 : 2
+}
+
+/** The grants in words, by kind: `packages pandas>=2; network api.example.com`. */
+export function grantsText(grants: readonly Grant[]): string {
+  const shown = grants.slice(0, GRANTS_NAMED_MAX)
+  const parts = SHOWN.flatMap((kind) => {
+    const values = shown.filter((grant) => grant.kind === kind).map(({ value }) => value)
+    return values.length === 0 ? [] : [`${kind} ${values.join(', ')}`]
+  })
+  const more = grants.length - shown.length
+  return [...parts, ...(more > 0 ? [`and ${more} more`] : [])].join('; ')
+}
+
+/**
+ * The command with which the operator of an embedded server accepts the grants of a module. Without a layer, it finds the module
+ * that waits, in whichever layer it is.
+ */
+export function acceptCommand(module: string, layer: Layer): string {
+  return `npm run grants -- accept ${module}${layer === 'global' ? ' --layer global' : ''}`
+}
+
+type Asking = { readonly module: string; readonly layer: Layer; readonly grantsDigest: Digest }
+
+/** How the grants of a module are accepted, and by whom. */
+function howToAccept({ module, layer, grantsDigest }: Asking): string {
+  const query = layer === 'user' ? '' : `?layer=${layer}`
+  const who = layer === 'user' ? 'The user who owns the module accepts them' : 'An admin accepts them'
+  const route = `POST /workflows/tools/modules/${module}/grants${query} with {"digest":"${grantsDigest}"}`
+  return `${who}: ${acceptCommand(module, layer)} on the machine of an embedded server, or ${route} and a token that may approve.`
+}
+
+/** What the answer to an upload says if the tools of the module wait for consent. */
+export function waitsMessage(asking: Asking & { readonly grants: readonly Grant[] }): string {
+  return `The tools of ${asking.module} wait for consent: it asks for ${grantsText(asking.grants)}. ${howToAccept(asking)}`
+}
+
+/** Why a tool that waits for consent cannot be called. Undefined if nothing is left to accept. */
+export function whyPending(entry: CatalogEntry): string | undefined {
+  const { name, layer, howRun, grants, pendingGrants } = entry
+  if (pendingGrants === undefined) return undefined
+  const module = howRun.by === 'python' ? howRun.module : name
+  const wants = grants.length === 0 ? 'grants' : grantsText(grants)
+  const how = howToAccept({ module, layer, grantsDigest: pendingGrants })
+  return `${name} waits for consent: its module asks for ${wants}; nothing was run. ${how}`
+}
+
+/** The refusal of a call of a tool that waits for consent. Undefined if nothing is left to accept. */
+export function pendingRefusal(entry: CatalogEntry): ToolrackError | undefined {
+  const message = whyPending(entry)
+  return message === undefined ? undefined : new ToolrackError('GRANTS_PENDING', message)
+}
