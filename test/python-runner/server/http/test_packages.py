@@ -217,6 +217,8 @@ def test_an_installation_ends_when_its_caller_leaves(folder: Path) -> None:
             index.gate.set()
             index.gate = None
             assert live.check("words", body["source"])["ok"] is True
+
+
 def test_a_module_imports_its_packages_in_the_check_and_in_each_call(packages_runner: LiveRunner) -> None:
     source = """# /// script
 # dependencies = ["alpha"]
