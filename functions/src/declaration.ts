@@ -22,6 +22,7 @@ export const PARAMETERS = {
   TOOLRACK_DEFS_DIR: ['', 'A folder of definition files, relative to the folder of the functions.'],
   TOOLRACK_AGENTS_DIR: ['', 'A folder of agents in files, relative to the folder of the functions.'],
   TOOLRACK_RULES_FILE: ['', 'A file of rules for everybody, relative to the folder of the functions.'],
+  TOOLRACK_GRANTS: ['', 'Which grants of modules need no consent: ask (none), packages, or accept (all).'],
   TOOLRACK_AUDIT: ['', 'The audit trail: on, required or off.'],
   TOOLRACK_AUDIT_DAYS: ['', 'The whole days for which its records are kept.'],
   TOOLRACK_AUDIT_KEY: ['', 'The private key that signs its manifests; without it none are signed.'],

@@ -1,3 +1,4 @@
+import { NOT_AN_APPROVER } from '../../functions/src/access/action.ts'
 import { afterAll, expect, test } from '@jest/globals'
 import { join } from 'node:path'
 import type { Principal } from '../../functions/src/access/principal.ts'
@@ -46,6 +47,8 @@ const BODIES: Readonly<Record<string, string | null>> = {
   'PUT /tools/modules/:name': 'TOOL_SPECS = []',
   'DELETE /tools/modules/:name': null,
   'POST /tools/modules/:name/rollback': '{"revision":"1-0"}',
+  'POST /tools/modules/:name/grants': '{"digest":"sha256:0"}',
+  'DELETE /tools/modules/:name/grants': null,
 }
 /** Calls and prompts write nothing, and know no layer. */
 const CALLS = new Set(['/tools/invoke', '/tools/dispatch', '/tools/dispatch/complete', '/tools/wrap'])
@@ -68,7 +71,7 @@ test.each(WRITING)(
     expect(await errorAnswer(answer)).toMatchObject({
       httpStatus: 403,
       reason: 'PERMISSION_DENIED',
-      message: 'Only an admin may write the global layer.',
+      message: path.endsWith('/grants') ? NOT_AN_APPROVER : 'Only an admin may write the global layer.',
     })
     const health = await fetch(`${listening.url}/health`)
     expect(await health.json()).toMatchObject({ layers: { global: { definitions: 0 } } })

@@ -2,13 +2,23 @@ import { afterEach, expect, jest, test } from '@jest/globals'
 import { isJsonArray, isJsonObject, type JsonValue } from '@toolrack/contract'
 import { tool } from '../support/definition-changes.ts'
 import { memoryAudit } from '../support/memory-audit.ts'
-import { IN_REQUESTS, OWN_TOOLS, type InTurns } from '../support/requests-in-turns.ts'
+import {
+  IN_REQUESTS,
+  OWN_TOOLS,
+  SECRET,
+  SECRETIVE,
+  secretiveRunner,
+  type InTurns,
+} from '../support/requests-in-turns.ts'
 import { routeService } from '../support/route-service.ts'
 import { turnsDuring } from '../support/turns-during.ts'
 
 /** A service with the definitions of the user, and the revision of the user's list. */
 async function service() {
-  const ask = await routeService([tool('short')], { audit: memoryAudit() })
+  const parts = { audit: memoryAudit(), runner: secretiveRunner() }
+  const ask = await routeService([tool('short'), SECRETIVE], parts)
+  const stored = await ask('admin', 'PUT /secrets/API_KEY?layer=global', { body: { value: SECRET } })
+  expect(stored).toMatchObject({ status: 204 })
   expect(await ask('ann', 'POST /tools/defs', { body: OWN_TOOLS })).toMatchObject({ status: 200 })
   const { headers } = await ask('ann', 'GET /tools/list')
   return { ask, revision: headers.get('x-tools-revision') ?? '' }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import { dialectRules, parseScope } from '@toolrack/contract'
+import { dialectRules, LAYERS, parseScope } from '@toolrack/contract'
 import type { Rule, RuleSet, Scope, ToolDefinition } from '@toolrack/contract'
 import { O200K_TOKEN_SPLIT_REGEX } from 'gpt-tokenizer/encodingParams/constants'
 import { checkNewest } from '../../functions/src/features/audit/check-newest.ts'
@@ -19,6 +19,8 @@ import { countedAnswer } from '../../functions/src/catalog/views/counted-answer.
 import { DialectFragments } from '../../functions/src/catalog/views/dialect-fragments.ts'
 import { explainDialects } from '../../functions/src/catalog/views/explain-dialects.ts'
 import { explainName } from '../../functions/src/catalog/views/explain-name.ts'
+import { modulesWithGrants } from '../../functions/src/catalog/views/module-grants.ts'
+import { StoredSecrets } from '../../functions/src/redaction/stored-secrets.ts'
 import { LayerSnapshot } from '../../functions/src/catalog/views/layer-snapshot.ts'
 import { dialectAnswer, listAnswer } from '../../functions/src/catalog/views/list-answer.ts'
 import { LevelFragments } from '../../functions/src/catalog/views/level-fragments.ts'
@@ -39,7 +41,7 @@ import { ALL } from '../support/list-query.ts'
 import { memoryAudit } from '../support/memory-audit.ts'
 import { readSource } from '../support/source-tree.ts'
 import { turnsDuring } from '../support/turns-during.ts'
-import { IN_REQUESTS } from '../support/requests-in-turns.ts'
+import { IN_REQUESTS, SECRET } from '../support/requests-in-turns.ts'
 
 /** Names that need a hash for their alias, with descriptions of which the search finds some. */
 const TOOLS = Array.from({ length: 40 }, (_, at): ToolDefinition => {
@@ -129,6 +131,17 @@ const IN_PIECES: readonly Row[] = [
     file: 'features/audit/running-calls.ts',
     what: 'the records of calls that a killed service has left',
     work: (turns) => endedAmong(auditStore, [{ id: 'i3', text: '' }], turns),
+  },
+  {
+    file: 'catalog/views/module-grants.ts',
+    what: 'the modules that ask for grants',
+    work: (turns) => turns.run(modulesWithGrants(view, LAYERS)),
+  },
+  {
+    file: 'redaction/stored-secrets.ts',
+    what: 'the removal of stored secrets from JSON',
+    work: (turns) =>
+      turns.run(new StoredSecrets([SECRET]).withoutInJson(JSON.stringify(['x'.repeat(90_000), SECRET]))),
   },
   {
     file: 'features/rules/check-rules.ts',

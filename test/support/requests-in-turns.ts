@@ -1,5 +1,8 @@
 import type { ToolDefinition } from '@toolrack/contract'
+import type { Runner } from '../../functions/src/catalog/definitions/runner.ts'
+import { JsonText } from '../../functions/src/json/json-text.ts'
 import { tool } from './definition-changes.ts'
+import { readingRunner } from './reading-runner.ts'
 import type { Asked, Asker } from './route-service.ts'
 
 /** A request whose handler makes its own turns, and the files of `functions/src` that do so for it. */
@@ -30,6 +33,28 @@ const RULES = {
   rules: Array.from({ length: 20 }, (_, at) => ({ effect: 'deny', tool: `tool:${119 - at}*:n*` })),
 }
 const LAYERS = [{ name: 'system', text: 'Be kind. '.repeat(2_000), priority: 0 }]
+
+/** The value of the secret of `SECRETIVE`. Its spellings take several pieces. */
+export const SECRET = 'long and secret '.repeat(4_000)
+
+/** A tool of a module that gets a secret. */
+export const SECRETIVE: ToolDefinition = {
+  ...tool('web:get'),
+  runner: { kind: 'python', module: 'web', sha256: '0'.repeat(64), secrets: ['API_KEY'] },
+}
+
+/** A runner whose calls yield and return the secret and much other text. */
+export function secretiveRunner(): Runner {
+  const json = JSON.stringify(['y'.repeat(100_000), SECRET])
+  return {
+    ...readingRunner(),
+    async invoke({ listen }) {
+      await listen?.({ type: 'value', value: new JsonText(json) })
+      const usage = { wallMs: 1, cpuMs: 1, maxRssBytes: 1 }
+      return { json, isolation: 'L2', usage, log: { text: '', truncated: false } }
+    },
+  }
+}
 
 /** In the order in which they are sent. */
 export const IN_REQUESTS: readonly InTurns[] = [
@@ -82,4 +107,18 @@ export const IN_REQUESTS: readonly InTurns[] = [
   },
   { files: ['features/calling/dispatcher.ts'], request: 'POST /tools/dispatch', asked: { body: USES } },
   { files: ['features/audit/audit-routes.ts'], who: 'admin', request: 'GET /audit/verify' },
+  { files: ['features/grants/grant-routes.ts'], who: 'admin', request: 'GET /tools/grants' },
+  {
+    files: ['features/secrets/load-secrets.ts', 'calls/pipeline/run-tool.ts'],
+    request: 'POST /tools/invoke',
+    asked: { body: { name: SECRETIVE.function.name, arguments: { text: 'x'.repeat(90_000) } } },
+  },
+  {
+    files: ['calls/pipeline/filtered-events.ts'],
+    request: 'POST /tools/invoke',
+    asked: {
+      body: { name: SECRETIVE.function.name, arguments: {} },
+      headers: { Accept: 'text/event-stream' },
+    },
+  },
 ]

@@ -55,9 +55,17 @@ export async function routeService(
       headers: { Authorization: `Bearer ${tokens[who]}`, 'X-User-Id': 'ann', ...headers },
     })
     const text = await answer.text()
-    const read = (text === '' ? {} : JSON.parse(text)) as Record<string, unknown>
+    const read = readAnswer(answer, text)
     return { status: answer.status, code: codeOf(read), headers: answer.headers, body: read }
   }
+}
+
+/** The body as JSON. An event stream becomes an object with the data of its events. */
+function readAnswer({ headers }: Response, text: string): Record<string, unknown> {
+  if (!headers.get('content-type')?.startsWith('text/event-stream'))
+    return (text === '' ? {} : JSON.parse(text)) as Record<string, unknown>
+  const data = text.split('\n').filter((line) => line.startsWith('data: '))
+  return { events: data.map((line) => JSON.parse(line.slice('data: '.length)) as unknown) }
 }
 
 function codeOf(body: object): string | undefined {

@@ -54,7 +54,8 @@ export function* grantsOfModule(view: CatalogView, entry: CatalogEntry): Pieces<
   return moduleGrants(howRun.module, layer, entries)
 }
 
-function moduleGrants(module: string, layer: Layer, entries: readonly CatalogEntry[]): ModuleGrants {
+/** The grants of a module that has these tools. */
+export function moduleGrants(module: string, layer: Layer, entries: readonly CatalogEntry[]): ModuleGrants {
   const grants = sortedGrants(entries.flatMap((entry) => entry.grants))
   const isPending = entries.some(({ pendingGrants }) => pendingGrants !== undefined)
   const tools = entries.map(({ name }) => name).toSorted((a, b) => (a < b ? -1 : 1))

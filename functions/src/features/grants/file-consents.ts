@@ -56,8 +56,11 @@ const BEGUN_REF: Ref<{ readonly at: string }> = { of: BEGUN, key: 'begun' }
 /** The author of the consents that modules get which were in the folder before grants were recorded. */
 export const BY_UPGRADE = 'an earlier version'
 
-/** How many milliseconds a read of the file layer waits for the consents. An embedded store answers sooner. */
-const READ_MS_MAX = 250
+/**
+ * How many milliseconds a read of the file layer waits for the consents. An embedded store answers sooner. A layer read has 300 ms
+ * in all.
+ */
+const READ_MS_MAX = 100
 
 type Parts = {
   readonly documents: Documents

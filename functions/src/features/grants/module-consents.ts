@@ -5,8 +5,7 @@ import type { DefinitionStore } from '../../catalog/definitions/definition-store
 import { storedLayer, writeLayer, type WritableLayer } from '../../catalog/definitions/definition-writer.ts'
 import { isModuleName } from '../../catalog/definitions/module-reader.ts'
 import type { Catalog } from '../../catalog/views/catalog.ts'
-import { modulesWithGrants } from '../../catalog/views/module-grants.ts'
-import { Turns } from '../../loop-turn.ts'
+import { moduleGrants } from '../../catalog/views/module-grants.ts'
 import type { AskingModule } from '../folder/folder-layer.ts'
 import type { FolderLayers } from '../folder/folder-layers.ts'
 import type { FileConsents } from './file-consents.ts'
@@ -51,9 +50,16 @@ export class ModuleConsents {
     if (!module) throw new ToolrackError('MODULE_NOT_FOUND')
     const { grants, grantsDigest: digest, consent = null } = module
     if (grants && digest) return answerOf(name, layer, grants, consent)
+    // The record is of an earlier version, which kept no grants. At most 50 tools are read, so no other request has to wait.
     const view = await this.#parts.catalog.view({ uid: principal.uid })
-    const found = (await new Turns().run(modulesWithGrants(view, [layer]))).find((one) => one.module === name)
-    return { ...answerOf(name, layer, found?.grants ?? [], null), ...(found && { state: stateOf(found) }) }
+    const byName = view.layers[layer].snapshot?.byName
+    const found = moduleGrants(
+      name,
+      layer,
+      module.tools.flatMap((tool) => byName?.get(tool) ?? []),
+    )
+    const state = found.grants.length > 0 && { state: stateOf(found) }
+    return { ...answerOf(name, layer, found.grants, null), ...state }
   }
 
   /** Rejects with MODULE_NOT_FOUND, or with DIGEST_CHANGED if the grants have another digest. */

@@ -115,12 +115,19 @@ const FOLDER_CHECKED_MS_MAX = 60_000
  * Begins to watch the folders of modules. Then reports how the operator's rules read arguments: once now, and once when the
  * modules of the folders were read.
  */
-async function reportRules({ catalog, folder, reportOperatorRules }: Services): Promise<void> {
+async function reportRules({ catalog, folder, signals, reportOperatorRules }: Services): Promise<void> {
   const started = folder?.start()
   await reportOperatorRules(await catalog.shared())
   if (!folder) return
   await started
   await folder.settled(FOLDER_CHECKED_MS_MAX)
+  // On a busy machine the layer may be lost for a moment. Then its next read is awaited.
+  const { promise: readAgain, resolve } = Promise.withResolvers<void>()
+  signals.filesRead.listen(() => resolve())
+  const view = await catalog.shared()
+  await reportOperatorRules(view)
+  if (view.isWhole) return
+  await readAgain
   await reportOperatorRules(await catalog.shared())
 }
 

@@ -44,6 +44,9 @@ const ask = await routeService(TOOLS, {
   },
 })
 
+/** The tool of the file layer gets this global secret. */
+await ask('admin', 'PUT /secrets/API_KEY?layer=global', { body: { value: 'a key of the tests' } })
+
 /** Every test starts without rules. */
 afterEach(async () => {
   for (const owner of ['everybody/all', 'user/ann']) await ask('admin', `DELETE /rules/${owner}`)
