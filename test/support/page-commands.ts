@@ -53,8 +53,10 @@ export function furnish(folder: string, server: Server): void {
   symlinkSync(join(root, 'functions'), join(folder, 'functions'))
 }
 
-/** A command of npm runs its script as it does in a checkout. */
-const NPM = `npm() { script="$2"; shift 3; INIT_CWD="$PWD" '${process.execPath}' "${root}scripts/$script.mjs" "$@"; }\n`
+/** A command of npm runs its script as it does in a checkout, for the server whose data folder this is. */
+function npm(data: string): string {
+  return `npm() { script="$2"; shift 3; INIT_CWD="$PWD" TOOLRACK_DATA="${data}" '${process.execPath}' "${root}scripts/$script.mjs" "$@"; }\n`
+}
 
 /**
  * Runs commands one after the other in one shell, as a reader does, until one fails. Only the address is replaced. Returns what each step
@@ -65,7 +67,7 @@ export async function printedBy(
   folder: string,
   server: Server,
 ): Promise<readonly string[]> {
-  const script = [NPM, ...steps.map(({ commands }) => commands.replaceAll(ADDRESS, server.url))]
+  const script = [npm(server.data), ...steps.map(({ commands }) => commands.replaceAll(ADDRESS, server.url))]
   const { stdout } = await promisify(execFile)('sh', ['-ec', script.join("printf '\\0'\n")], { cwd: folder })
   return stdout
     .split('\0')
