@@ -14,7 +14,7 @@ from support.package_index import PackageIndex
 from support.wheels import HERE, Wheel, wheel
 from toolrack_runner.packages_path import PACKAGES_PATH
 from toolrack_runner.server.packages.lock import Lock, LockedPackage, LockError, read_lock
-from toolrack_runner.server.packages.refusal import PackagesRefusedError
+from toolrack_runner.server.packages.refusal import PackagesRefusedError, PackagesUnavailableError
 from toolrack_runner.server.packages.resolve import PLATFORM, PYTHON
 from toolrack_runner.server.packages.tidy import files_in
 
@@ -134,6 +134,24 @@ def test_a_version_that_is_yanked_later_still_installs_from_its_lock(
     assert had(make_settings(), "alpha", kept=lock_of(index.wheels[0])).environment.versions == {
         "alpha": "1.0"
     }
+
+
+@pytest.mark.parametrize("what", ["package", "version", "file", "folder"])
+def test_a_locked_package_that_is_gone_may_be_tried_again(
+    index: PackageIndex, make_settings: MakeSettings, what: str, tmp_path: Path
+) -> None:
+    lock = lock_of(wheel("alpha"))
+    settings = make_settings()
+    match what:
+        case "version":
+            index.wheels = [wheel("alpha", "2.0")]
+        case "file":
+            index.wheels = [wheel("alpha")]
+            index.missing = {index.wheels[0].file}
+        case "folder":
+            settings = make_settings(wheels=tmp_path)
+    with pytest.raises(PackagesUnavailableError, match=r"a locked package is gone.*relock=1"):
+        had(settings, "alpha", kept=lock)
 
 
 def test_packages_that_are_too_large_are_refused_before_they_are_downloaded(
@@ -274,6 +292,8 @@ def test_progress_names_the_packages_and_their_size(index: PackageIndex, make_se
     index.wheels = [wheel("alpha"), wheel("beta")]
     said: list[str] = []
     had(make_settings(), "alpha", "beta", listener=said.append)
+    had(make_settings(), "alpha", listener=(one := list[str]()).append)
+    assert any(text.startswith("installing 1 package (1 MB)") for text in one)
     texts = [re.sub(r" \(\d+ s\)$", "", text) for text in said]
     assert list(dict.fromkeys(texts)) == [
         "choosing the versions of the packages",
