@@ -99,32 +99,17 @@ export class MemoryDefinitionStore implements DefinitionStore {
     const found = kept.modules.module(asked.name)
     const present = found && { ...found, presentBytes: kept.modules.presentBytes(asked.name) }
     const change = decidedChange(asked, found, kept.definitions)
-    const { outcome, definitions } = planModuleWrite(change, present, kept.definitions, roomOf(kept, context))
+    const plan = planModuleWrite(change, present, kept.definitions, roomOf(kept, context))
+    const { outcome, definitions, tag } = plan
     const next = kept.revision + 1
     const tools = definitions.map((plan) => apply(kept, plan.change, plan.outcome, next, context))
     const sha256 = change.kind === 'put' ? change.sha256 : (present?.sha256 ?? '')
-    if (outcome === 'unchanged')
-      return {
-        name: change.name,
-        outcome,
-        sha256,
-        revision: present?.revision ?? '',
-        tools,
-        ...pendingIn(change),
-      }
+    const result = { name: change.name, outcome, sha256, tag, tools, ...pendingIn(change) }
+    if (outcome === 'unchanged') return { ...result, revision: present?.revision ?? '' }
     kept.revision = next
     kept.modules.write(change, `m${next}`, context)
     shrink(() => kindsIn(kept), context.limits)
-    const replaced = present?.sha256
-    return {
-      name: change.name,
-      outcome,
-      sha256,
-      replaced,
-      revision: `m${next}`,
-      tools,
-      ...pendingIn(change),
-    }
+    return { ...result, replaced: present?.sha256, revision: `m${next}` }
   }
 
   async writeConsent(

@@ -49,6 +49,7 @@ export function describeModuleStore(title: string, start: () => Promise<StoreHar
           name: 'm',
           outcome: 'created',
           sha256: change.sha256,
+          tag: change.sha256,
           revision: now,
           tools: change.tools.map(({ name, digest }) => ({
             name,
@@ -305,9 +306,12 @@ export function describeModuleStore(title: string, start: () => Promise<StoreHar
         const refused = { code: 'PRECONDITION_FAILED' }
         await store.writeModule(ANN, putModule('m', ['a'], 'present', { lock: one }), by('ann'))
         const first = await tagOf()
+        const again = await store.writeModule(ANN, putModule('m', ['a'], 'present', { lock: one }), by('ann'))
+        expect([again.outcome, again.tag]).toEqual(['unchanged', first])
         await expect(write(two, [first], 'ifNoneMatch')).rejects.toMatchObject(refused)
         await expect(write(two, [present], 'ifNoneMatch')).rejects.toMatchObject(refused)
-        await write(two, [first], 'ifMatch')
+        const { tag } = await write(two, [first], 'ifMatch')
+        expect(tag).toBe(await tagOf())
         expect(await tagOf()).not.toBe(first)
         await expect(write(one, [first], 'ifMatch')).rejects.toMatchObject(refused)
         expect((await write(one, [present], 'ifMatch')).outcome).toBe('updated')

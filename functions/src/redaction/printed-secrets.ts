@@ -41,6 +41,11 @@ export class PrintedSecrets {
     return this.#show(last && last.end > certain ? Math.min(certain, last.from) : certain)
   }
 
+  /** Takes a part that is shown at once: what may be the beginning of a secret at its end is removed from it. */
+  takeWhole(piece: string): string {
+    return this.take(piece) + this.cut()
+  }
+
   /** Ends the text. Returns what was held back. */
   end(): string {
     this.#state = START

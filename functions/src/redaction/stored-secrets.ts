@@ -5,16 +5,16 @@ import { REDACTED } from './redacted.ts'
 import { everySpelling } from './spellings.ts'
 
 /**
- * The UTF-16 code units of spellings that are prepared before other work may run. This takes about 3 ms. A longer spelling is
- * prepared alone.
+ * A search has all spellings up to a length, and the next search those of up to so many times this length. So a short text does not
+ * wait until long spellings are prepared, and there are few searches.
  */
-const GROUP_LENGTH = 32 * 1024
+const LENGTH_FACTOR = 8
 
 /** The UTF-16 code units of a text that are searched before other work may run. This takes about 1 ms. */
 const STEP = 32 * 1024
 
-/** Spellings that are searched together. `shortest` is the length of the shortest of them. */
-type Group = { readonly spelled: readonly string[]; readonly shortest: number; needles?: Needles }
+/** A search for the first `count` spellings. It is enough for a text that is shorter than the shortest one of the next search. */
+type Search = { readonly shortest: number; readonly count: number; needles?: Needles }
 
 /**
  * Removes the stored secrets that a call gets from everything that leaves the call. The work is linear in the text. It is written
@@ -22,42 +22,42 @@ type Group = { readonly spelled: readonly string[]; readonly shortest: number; n
  * only for texts in which it has room.
  */
 export class StoredSecrets {
-  readonly #groups: readonly Group[]
+  /** The shortest first. */
+  readonly #spelled: readonly string[]
+  readonly #searches: readonly Search[]
 
   constructor(values: Iterable<string>) {
     const spelled = [...new Set([...values].flatMap(everySpelling))].filter((text) => text !== '')
-    this.#groups = groupsOf(spelled.toSorted((a, b) => a.length - b.length))
+    this.#spelled = spelled.toSorted((a, b) => a.length - b.length)
+    this.#searches = searchesFor(this.#spelled)
   }
 
-  /** Prepares the search in texts of this length. */
-  *prepare(length = Infinity): Pieces<readonly Needles[]> {
-    const prepared: Needles[] = []
-    for (const group of this.#groups) {
-      if (group.shortest > length) break
-      if (!group.needles) yield undefined
-      prepared.push((group.needles ??= new Needles(group.spelled)))
-    }
-    return prepared
+  /** Prepares the search in texts of this length. Undefined if no secret has room in such a text. */
+  *prepare(length = Infinity): Pieces<Needles | undefined> {
+    const least = this.#searches.findLastIndex(({ shortest }) => shortest <= length)
+    const search = this.#searches[least]
+    if (!search) return undefined
+    const prepared = this.#searches.slice(least).find(({ needles }) => needles)
+    if (prepared) return prepared.needles
+    return (search.needles = yield* Needles.inPieces(this.#spelled.slice(0, search.count)))
   }
 
   /** Opens a filter for a text that arrives in parts. */
-  open(): StoredSecretsFilter {
-    return new StoredSecretsFilter(atOnce(this.prepare()))
+  open(): PrintedSecrets {
+    return new PrintedSecrets(atOnce(this.prepare()) ?? new Needles([]))
   }
 
   /** The text with `[redacted]` in place of every secret. If its end was cut off, the beginning of a secret there is removed too. */
   *without(text: string, isCut = false): Pieces<string> {
-    let shown = text
-    for (const needles of yield* this.prepare(isCut ? Infinity : text.length)) {
-      const known = new PrintedSecrets(needles)
-      let kept = ''
-      for (let from = 0; from < shown.length; from += STEP) {
-        kept += known.take(shown.slice(from, from + STEP))
-        yield undefined
-      }
-      shown = kept + (isCut ? known.cut() : known.end())
+    const needles = yield* this.prepare(isCut ? Infinity : text.length)
+    if (!needles) return text
+    const known = new PrintedSecrets(needles)
+    let shown = ''
+    for (let from = 0; from < text.length; from += STEP) {
+      shown += known.take(text.slice(from, from + STEP))
+      yield undefined
     }
-    return shown
+    return shown + (isCut ? known.cut() : known.end())
   }
 
   /** As `without`, for the JSON of a value. The result is JSON too. */
@@ -82,7 +82,7 @@ export class StoredSecrets {
     let from = 0
     for (let index = 0; index < json.length; index += 1) {
       const end = tokenEnd(json, index)
-      if (end - index < (this.#groups[0]?.shortest ?? Infinity)) {
+      if (end - index < (this.#spelled[0]?.length ?? Infinity)) {
         index = Math.max(index, end - 1)
         continue
       }
@@ -123,41 +123,15 @@ function isText(json: string): boolean {
   }
 }
 
-/** Removes stored secrets from a text that arrives in parts. */
-export class StoredSecretsFilter {
-  readonly #filters: readonly PrintedSecrets[]
-
-  constructor(needles: readonly Needles[]) {
-    this.#filters = needles.map((one) => new PrintedSecrets(one))
+/** The searches for the spellings, of which the shortest is the first. */
+function searchesFor(spelled: readonly string[]): readonly Search[] {
+  const starts: number[] = []
+  for (const [at, { length }] of spelled.entries()) {
+    const shortest = spelled[starts.at(-1) ?? at]?.length ?? 0
+    if (starts.length === 0 || length >= LENGTH_FACTOR * shortest) starts.push(at)
   }
-
-  /** Takes the next part. Returns what certainly has no beginning of a secret. */
-  take(part: string): string {
-    return this.#filters.reduce((text, filter) => filter.take(text), part)
-  }
-
-  /** Takes a part that is shown at once: what may be the beginning of a secret at its end is removed from it. */
-  takeWhole(part: string): string {
-    return this.#filters.reduce((text, filter) => filter.take(text) + filter.cut(), part)
-  }
-
-  /** Ends the text. Returns what was held back. */
-  end(): string {
-    return this.#filters.reduce((text, filter) => filter.take(text) + filter.end(), '')
-  }
-}
-
-/** Divides the spellings, of which the shortest is the first, into groups. */
-function groupsOf(spelled: readonly string[]): readonly Group[] {
-  const groups: string[][] = []
-  let room = 0
-  for (const text of spelled) {
-    if (text.length > room) {
-      groups.push([])
-      room = GROUP_LENGTH
-    }
-    groups.at(-1)?.push(text)
-    room -= text.length
-  }
-  return groups.map((group) => ({ spelled: group, shortest: group[0]?.length ?? 0 }))
+  return starts.map((start, at) => ({
+    shortest: spelled[start]?.length ?? 0,
+    count: starts[at + 1] ?? spelled.length,
+  }))
 }

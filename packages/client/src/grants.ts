@@ -1,7 +1,6 @@
-import { parsedJson, type Digest, type Grant, type Layer } from '@toolrack/contract'
-import { optionInvalid, ServiceError, timedOut, ToolsError } from './errors.ts'
-import { inTime } from './in-time.ts'
-import { Service, withNetworkErrors, type ServiceOptions } from './service.ts'
+import type { Digest, Grant, Layer } from '@toolrack/contract'
+import { optionInvalid } from './errors.ts'
+import { JsonService, type JsonServiceOptions } from './json-service.ts'
 
 /** A module and what its tools ask for. They cannot be called as long as its state is `pending`. */
 export type AskingModule = {
@@ -19,10 +18,7 @@ export type DecidedModule = AskingModule & {
   readonly acceptedAt: string | null
 }
 
-export type GrantsOptions = Omit<ServiceOptions, 'session'> & {
-  /** The longest wait for an answer, in milliseconds. The default is 10,000. */
-  readonly deadlineMs?: number | undefined
-}
+export type GrantsOptions = JsonServiceOptions
 
 /**
  * Shows what modules may use, and decides about it. To decide, the token must be one that may approve. The methods reject with
@@ -30,56 +26,32 @@ export type GrantsOptions = Omit<ServiceOptions, 'session'> & {
  * SERVICE_UNAVAILABLE.
  */
 export class Grants {
-  readonly #service: Service
-  readonly #deadlineMs: number
+  readonly #service: JsonService
 
   /** Throws OPTION_INVALID for an option that is not allowed. */
-  constructor({ deadlineMs = 10_000, ...service }: GrantsOptions) {
-    this.#service = new Service(service)
-    this.#deadlineMs = deadlineMs
+  constructor(options: GrantsOptions) {
+    this.#service = new JsonService(options)
   }
 
   /** The modules that wait for consent. An admin also gets those of the layers `global` and `file`. */
   async pending(): Promise<readonly AskingModule[]> {
-    const { items } = await this.#ask<{ items: readonly AskingModule[] }>('GET', 'grants?state=pending')
+    const { items } = await this.#service.ask<{ items: readonly AskingModule[] }>(
+      'GET',
+      'grants?state=pending',
+    )
     return items
   }
 
   /** Accepts the grants with this digest. Rejects if the module asks for other grants now. */
   accept(module: string, digest: Digest, layer: Layer = 'user'): Promise<DecidedModule> {
-    return this.#ask('POST', pathOf(module, layer), { digest })
+    return this.#service.ask('POST', pathOf(module, layer), { digest })
   }
 
   /** Revokes the consent, so that the tools of the module cannot be called any more. */
   revoke(module: string, layer: Layer = 'user'): Promise<DecidedModule> {
-    return this.#ask('DELETE', pathOf(module, layer))
-  }
-
-  async #ask<Answer>(method: string, path: string, body?: object): Promise<Answer> {
-    const init = {
-      method,
-      ...(body && { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } }),
-    }
-    try {
-      return await inTime(
-        this.#deadlineMs,
-        () => timedOut(this.#deadlineMs),
-        async (signal) => {
-          const token = await this.#service.token()
-          const { response } = await this.#service.ask(path, token, signal, () => init)
-          const answer = parsedJson(await withNetworkErrors(signal, () => response.text()))
-          if (answer === undefined) throw new ServiceError('UNREADABLE', NOT_THERE)
-          return answer as Answer
-        },
-      )
-    } catch (cause) {
-      if (!(cause instanceof ServiceError)) throw cause
-      throw new ToolsError('SERVICE_UNAVAILABLE', cause.message, { cause })
-    }
+    return this.#service.ask('DELETE', pathOf(module, layer))
   }
 }
-
-const NOT_THERE = 'The answer did not come from the service.'
 
 function pathOf(module: string, layer: Layer): string {
   if (!/^[A-Za-z_]\w{0,63}$/.test(module))

@@ -1,7 +1,5 @@
-import { parsedJson } from '@toolrack/contract'
-import { optionInvalid, ServiceError, timedOut, ToolsError } from './errors.ts'
-import { inTime } from './in-time.ts'
-import { Service, withNetworkErrors, type ServiceOptions } from './service.ts'
+import { optionInvalid } from './errors.ts'
+import { JsonService, type JsonServiceOptions } from './json-service.ts'
 
 /** A stored secret without its value, which nobody can read. `updatedAt` is ISO 8601, UTC. */
 export type StoredSecret = {
@@ -10,11 +8,9 @@ export type StoredSecret = {
   readonly updatedAt: string
 }
 
-export type SecretOptions = Omit<ServiceOptions, 'session'> & {
+export type SecretOptions = JsonServiceOptions & {
   /** The secrets of this layer: the user's own, which is the default, or those of everybody, for admins. */
   readonly layer?: 'user' | 'global' | undefined
-  /** The longest wait for an answer, in milliseconds. The default is 10,000. */
-  readonly deadlineMs?: number | undefined
 }
 
 /**
@@ -22,14 +18,12 @@ export type SecretOptions = Omit<ServiceOptions, 'session'> & {
  * TOKEN_FAILED, SERVICE_REFUSED or SERVICE_UNAVAILABLE. Each may be called again with the same arguments.
  */
 export class Secrets {
-  readonly #service: Service
-  readonly #deadlineMs: number
+  readonly #service: JsonService
   readonly #layer: 'user' | 'global'
 
   /** Throws OPTION_INVALID for an option that is not allowed. */
-  constructor({ deadlineMs = 10_000, layer = 'user', ...service }: SecretOptions) {
-    this.#service = new Service(service)
-    this.#deadlineMs = deadlineMs
+  constructor({ layer = 'user', ...service }: SecretOptions) {
+    this.#service = new JsonService(service)
     this.#layer = layer
   }
 
@@ -48,26 +42,8 @@ export class Secrets {
     await this.#ask('DELETE', `/${checked(name)}`)
   }
 
-  async #ask(method: string, path: string, body?: object): Promise<unknown> {
-    const headers = { 'Content-Type': 'application/json' }
-    const init = body ? { method, body: JSON.stringify(body), headers } : { method }
-    const address = `../secrets${path}?layer=${this.#layer}`
-    try {
-      return await inTime(
-        this.#deadlineMs,
-        () => timedOut(this.#deadlineMs),
-        async (signal) => {
-          const token = await this.#service.token()
-          const { response } = await this.#service.ask(address, token, signal, () => init)
-          const answer = parsedJson(await withNetworkErrors(signal, () => response.text()))
-          if (answer === undefined && response.status !== 204) throw new ServiceError('UNREADABLE', NOT_THERE)
-          return answer
-        },
-      )
-    } catch (cause) {
-      if (!(cause instanceof ServiceError)) throw cause
-      throw new ToolsError('SERVICE_UNAVAILABLE', cause.message, { cause })
-    }
+  #ask(method: string, path: string, body?: object): Promise<unknown> {
+    return this.#service.ask(method, `../secrets${path}?layer=${this.#layer}`, body)
   }
 }
 
@@ -77,5 +53,3 @@ function checked(name: string): string {
     'the name of a secret must be capital letters, digits and _, at most 128, no digit first',
   )
 }
-
-const NOT_THERE = 'The answer did not come from the service.'

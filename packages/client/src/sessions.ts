@@ -1,7 +1,5 @@
-import { parsedJson } from '@toolrack/contract'
-import { optionInvalid, ServiceError, timedOut, ToolsError } from './errors.ts'
-import { inTime } from './in-time.ts'
-import { Service, withNetworkErrors, type ServiceOptions } from './service.ts'
+import { optionInvalid } from './errors.ts'
+import { JsonService, type JsonServiceOptions } from './json-service.ts'
 
 /** The selected tools of a session: all, none, or the tools with these names or aliases. */
 export type Selection = 'all' | 'none' | readonly string[]
@@ -34,10 +32,7 @@ export type Session = Required<AskedSession> & {
 
 export type LockedSession = { readonly lockedAt: string; readonly tools: readonly SessionTool[] }
 
-export type SessionOptions = Omit<ServiceOptions, 'session'> & {
-  /** The longest wait for an answer, in milliseconds. The default is 10,000. */
-  readonly deadlineMs?: number | undefined
-}
+export type SessionOptions = JsonServiceOptions
 
 /**
  * Makes and changes sessions at the service. Each method may be called again with the same arguments. The methods reject with
@@ -45,13 +40,11 @@ export type SessionOptions = Omit<ServiceOptions, 'session'> & {
  * SERVICE_UNAVAILABLE.
  */
 export class Sessions {
-  readonly #service: Service
-  readonly #deadlineMs: number
+  readonly #service: JsonService
 
   /** Throws OPTION_INVALID for an option that is not allowed. */
-  constructor({ deadlineMs = 10_000, ...service }: SessionOptions) {
-    this.#service = new Service(service)
-    this.#deadlineMs = deadlineMs
+  constructor(options: SessionOptions) {
+    this.#service = new JsonService(options)
   }
 
   /** Makes a session, or changes it before its first message. */
@@ -83,28 +76,6 @@ export class Sessions {
   async #ask<Answer>(method: string, id: string, path: string, body?: object): Promise<Answer> {
     if (!/^[A-Za-z0-9][\w.:-]{0,127}$/.test(id))
       throw optionInvalid('id must be 1 to 128 letters, digits, _ . : or -, a letter or digit first')
-    const init = {
-      method,
-      ...(body && { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } }),
-    }
-    try {
-      return await inTime(
-        this.#deadlineMs,
-        () => timedOut(this.#deadlineMs),
-        async (signal) => {
-          const token = await this.#service.token()
-          const { response } = await this.#service.ask(`../sessions/${id}${path}`, token, signal, () => init)
-          const text = await withNetworkErrors(signal, () => response.text())
-          const answer = parsedJson(text)
-          if (answer === undefined && response.status !== 204) throw new ServiceError('UNREADABLE', NOT_THERE)
-          return answer as Answer
-        },
-      )
-    } catch (cause) {
-      if (!(cause instanceof ServiceError)) throw cause
-      throw new ToolsError('SERVICE_UNAVAILABLE', cause.message, { cause })
-    }
+    return this.#service.ask(method, `../sessions/${id}${path}`, body)
   }
 }
-
-const NOT_THERE = 'The answer did not come from the service.'

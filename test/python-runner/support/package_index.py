@@ -29,6 +29,8 @@ class PackageIndex:
         self.yanked: set[str] = set()
         #: Bytes that are served in place of those that the index lists.
         self.replaced: dict[str, bytes] = {}
+        #: The names of files that are listed, but not served.
+        self.missing: set[str] = set()
         #: The paths of all requests.
         self.requests: list[str] = []
         self.connections = 0
@@ -111,7 +113,9 @@ class PackageIndex:
                     page = index._page(name)
                     self._answer(200, *page) if page else self._answer(404, "text/plain", b"")
                     return
-                served = next((each for each in index.wheels if each.file == name), None)
+                served = next(
+                    (each for each in index.wheels if each.file == name and name not in index.missing), None
+                )
                 if served is None:
                     self._answer(404, "text/plain", b"")
                     return

@@ -30,8 +30,6 @@ export const EXCEPTED: { readonly [exported: string]: string } = {
   [`${RULES}tool-classes.ts`]: 'compares whole texts with constants',
   [`${SCOPES}format-scope.ts`]: 'joins the items of a parsed scope',
   [`${SCOPES}parse-scope.ts scopeFaultText`]: 'takes a fault, which has no text of a stranger',
-  [`${REDACTION}stored-secrets.ts StoredSecretsFilter`]:
-    'searches once for each GROUP_LENGTH of spellings, and the secrets of a call have at most CALL_SECRETS_BYTES_MAX bytes',
   [`${REDACTION}sensitive-keyword.ts`]: 'looks members of a schema up by their names',
   [`${AUDIT}audited-requests.ts`]: 'redacts the names of a path, which Node bounds, by redactText',
   'functions/src/features/scopes/asked-scopes.ts':

@@ -3,7 +3,8 @@ import { JsonText } from '../../json/json-text.ts'
 import { Turns } from '../../loop-turn.ts'
 import { FilteredLines } from '../../redaction/filtered-lines.ts'
 import type { TextFilter } from '../../redaction/known-secrets.ts'
-import type { StoredSecrets, StoredSecretsFilter } from '../../redaction/stored-secrets.ts'
+import type { PrintedSecrets } from '../../redaction/printed-secrets.ts'
+import type { StoredSecrets } from '../../redaction/stored-secrets.ts'
 import type { Received } from '../call.ts'
 
 type Parts = {
@@ -19,7 +20,7 @@ export class FilteredEvents {
   readonly #parts: Parts
   #lines: FilteredLines | undefined
   /** The filters of the three kinds of texts. */
-  readonly #stored: Partial<Record<RunnerEvent['type'], StoredSecretsFilter | undefined>> = {}
+  readonly #stored: Partial<Record<RunnerEvent['type'], PrintedSecrets | undefined>> = {}
 
   constructor(parts: Parts) {
     this.#parts = parts
@@ -70,7 +71,7 @@ export class FilteredEvents {
     if (rest !== '') await this.#parts.emit({ type: 'value', value: textValue(rest) })
   }
 
-  #filter(type: RunnerEvent['type']): StoredSecretsFilter | undefined {
+  #filter(type: RunnerEvent['type']): PrintedSecrets | undefined {
     return (this.#stored[type] ??= this.#parts.stored?.open())
   }
 }

@@ -69,8 +69,9 @@ export function moduleWrite(asked: ModuleChange, context: WriteContext): LayerWr
       const changes = changesOf(plan.definitions, found, context)
       const tools = writeDefinitions(plan.definitions, found, changes, context)
       const sha256 = change.kind === 'put' ? change.sha256 : (summary?.sha256 ?? '')
-      const result = { name, outcome: plan.outcome, sha256, tools, ...pendingIn(change) }
-      if (plan.outcome === 'unchanged')
+      const { outcome, tag } = plan
+      const result = { name, outcome, sha256, tag, tools, ...pendingIn(change) }
+      if (outcome === 'unchanged')
         return { result: { ...result, revision: summary?.revision ?? '' }, changes: undefined }
       writeModule(change, kept, changes, context)
       const revision = revisionText(changes.state.revision, found.state.epoch)

@@ -87,6 +87,8 @@ export type ModuleWriteResult = {
   readonly sha256: string
   /** The digest of the old content, if the write has replaced it. */
   readonly replaced?: string | undefined
+  /** The entity tag of the written module (`moduleTag`). Undefined after a deletion. */
+  readonly tag?: string | undefined
   /** The revision of the module's content. */
   readonly revision: string
   readonly tools: readonly DefinitionWriteResult[]

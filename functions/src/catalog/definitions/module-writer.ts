@@ -65,7 +65,10 @@ export class ModuleWriter {
     this.#parts = parts
   }
 
-  /** Writes a module and all of its definitions. If the runner refuses the module, rejects, and the old version stays. */
+  /**
+   * Writes a module and all of its definitions. If the runner refuses the module, rejects, and the old version stays. `tag` is the
+   * entity tag of the module, and the rest is the answer.
+   */
   async put(principal: Principal, upload: Upload) {
     const { layer, name, precondition, signal, relock, acceptGrants, lock: given, ...sent } = upload
     const { onProgress = ignore, ...content } = sent
@@ -95,7 +98,13 @@ export class ModuleWriter {
     if (isWaiting) this.#parts.waits?.({ layer, module: name, grants })
     const message = isWaiting && { message: waitsMessage({ layer, module: name, ...asked }) }
     const checked = { report, environment: lock?.digest }
-    return { ...moduleAnswer(written, layer, view, checked), ...asked, pending: isWaiting, ...message }
+    const answer = {
+      ...moduleAnswer(written, layer, view, checked),
+      ...asked,
+      pending: isWaiting,
+      ...message,
+    }
+    return { tag: written.tag ?? sha256, answer }
   }
 
   /** Writes older content again, as a new version, with the packages that the older version has. */

@@ -72,7 +72,15 @@ export function planModuleWrite(
     name: change.name,
     presentGrowth: own + version - (present?.presentBytes ?? 0),
   })
-  return { outcome: outcomeOf(change, present, definitions), definitions }
+  const outcome = outcomeOf(change, present, definitions)
+  return { outcome, definitions, tag: tagAfter(change, outcome === 'unchanged' ? present : undefined) }
+}
+
+/** The entity tag of the module after the write. `unchanged` is the module if the write has changed nothing. */
+function tagAfter(change: ModuleChange, unchanged: PresentModule | undefined): string | undefined {
+  if (change.kind === 'delete') return undefined
+  const { sha256, lock, consent } = change
+  return moduleTag(unchanged ?? { sha256, consent, ...(lock && { environment: lock.digest }) })
 }
 
 /** The bytes of the module after the change. Undefined for a deletion. */

@@ -84,10 +84,11 @@ export function moduleRoutes({
         // The content is noted before the write, so that the record of a refused upload names it too.
         request.note?.({ digest: digestOf(contentSha256(content)) })
         await answerUpload(request, isBuffered, async (onProgress) => {
-          const answer = await writer.put(principal, { ...uploadOf(request), onProgress, ...content })
+          const upload = { ...uploadOf(request), onProgress, ...content }
+          const { tag, answer } = await writer.put(principal, upload)
           noteWrite(request, answer)
           noteGrants(request, answer)
-          const headers = { ETag: `"${answer.sha256}"` }
+          const headers = { ETag: `"${tag}"` }
           return { status: answer.outcome === 'created' ? 201 : 200, body: answer, headers }
         })
       },
@@ -137,16 +138,16 @@ export function moduleRoutes({
       audit: { layer: 'query' },
       async handle(request) {
         const choice = versionChoice(await readObject(request, 'version'), 'sha256', '…')
-        const answer = await writer.rollback(request.principal, { ...uploadOf(request), choice })
+        const { tag, answer } = await writer.rollback(request.principal, { ...uploadOf(request), choice })
         noteWrite(request, answer)
         noteGrants(request, answer)
-        sendJson(request.res, 200, answer, { ETag: `"${answer.sha256}"` })
+        sendJson(request.res, 200, answer, { ETag: `"${tag}"` })
       },
     }),
   ]
 }
 
-type Written = Awaited<ReturnType<ModuleWriter['put']>>
+type Written = Awaited<ReturnType<ModuleWriter['put']>>['answer']
 
 /** Adds the grants of the module, and whether its tools wait for consent, to the audit record of the request. */
 function noteGrants({ note }: FoundRequest, { grants, grantsDigest, pending }: Written): void {

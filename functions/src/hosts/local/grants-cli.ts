@@ -1,9 +1,7 @@
-import type { ErrorBody, Grant, Layer } from '@toolrack/contract'
-import { resolve } from 'node:path'
+import type { Grant, Layer } from '@toolrack/contract'
 import { parseArgs } from 'node:util'
 import { harmless } from '../../log.ts'
-import { runningServer } from './running-server.ts'
-import { EXIT, StartError } from './start-error.ts'
+import { askServer, runOperatorCommand } from './operator-command.ts'
 
 /**
  * The program of `npm run grants -- list|show|accept|revoke [name] [--layer LAYER]`. It asks the embedded server that runs with
@@ -11,7 +9,6 @@ import { EXIT, StartError } from './start-error.ts'
  */
 const { values, positionals } = parseArgs({ allowPositionals: true, options: { layer: { type: 'string' } } })
 const [action = '', name = ''] = positionals
-const folder = resolve(process.env['TOOLRACK_DATA'] || '.toolrack')
 
 /** The grants of a module, as the server answers them. */
 type Module = {
@@ -29,27 +26,21 @@ const STATES = {
   accepted: 'is accepted',
 } as const
 
-try {
-  await run()
-} catch (error) {
-  if (!(error instanceof Error)) throw error
-  console.error(harmless(error.message))
-  process.exitCode = 1
-}
+await runOperatorCommand(run)
 
 async function run(): Promise<void> {
   if (action === 'list') return list()
   const layer = values.layer ?? (await layerOf(name, action === 'accept' ? 'pending' : undefined))
   const path = `/tools/modules/${encodeURIComponent(name)}/grants?layer=${encodeURIComponent(layer)}`
-  const module = (await ask('GET', path)) as Module
+  const module = (await askServer('GET', path)) as Module
   console.log(lines(module))
   if (action === 'accept' && module.state === 'pending') {
     // Exactly what was printed is accepted. If the module changes at the same time, the server refuses.
-    await ask('POST', path, { digest: module.grantsDigest })
+    await askServer('POST', path, { digest: module.grantsDigest })
     console.log(`Accepted. The tools of ${module.module} can be called now.`)
   }
   if (action === 'revoke' && module.state === 'accepted') {
-    await ask('DELETE', path)
+    await askServer('DELETE', path)
     console.log(
       `Revoked. The tools of ${module.module} cannot be called until somebody accepts the grants again.`,
     )
@@ -76,7 +67,7 @@ async function layerOf(wanted: string, state: Module['state'] | undefined): Prom
 }
 
 async function modules(): Promise<readonly Module[]> {
-  return ((await ask('GET', '/tools/grants')) as { readonly items: readonly Module[] }).items
+  return ((await askServer('GET', '/tools/grants')) as { readonly items: readonly Module[] }).items
 }
 
 /** The module, and a line for each grant. Values of grants come from the author of the module. */
@@ -86,18 +77,4 @@ function lines({ module, layer, grants, state, acceptedBy }: Module): string {
   return [`${module}  (layer ${layer})  ${STATES[state]}${by}`, ...rows]
     .map((row) => harmless(row))
     .join('\n')
-}
-
-async function ask(method: string, path: string, body?: object): Promise<unknown> {
-  const { url, token } = runningServer(folder)
-  const init = { method, headers: { Authorization: `Bearer ${token}` } }
-  const answer = await fetch(`${url}/workflows${path}`, body ? { ...init, body: JSON.stringify(body) } : init)
-  const said = await answer.text()
-  if (answer.ok) return JSON.parse(said)
-  if (answer.status === 401)
-    throw new StartError(
-      'The server does not know this token. Set TOOLRACK_TOKEN to your approver token.',
-      EXIT.badConfig,
-    )
-  throw new Error((JSON.parse(said) as ErrorBody).error.message)
 }

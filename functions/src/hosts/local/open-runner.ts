@@ -17,6 +17,16 @@ const RUNNER_DIR = fileURLToPath(new URL('../../../../python-runner', import.met
 const NO_PYTHON =
   'No runner belongs to this server: npm start brings one, and RUNNER_URL names one that runs elsewhere.'
 
+/**
+ * The variables that say how the index of packages is reached. uv uses them, for which they may be in lower case. Tools have an
+ * environment of their own, without them.
+ */
+const OF_THE_NETWORK = [
+  ...['HTTPS_PROXY', 'HTTP_PROXY', 'ALL_PROXY', 'NO_PROXY'].flatMap((name) => [name, name.toLowerCase()]),
+  'SSL_CERT_FILE',
+  'SSL_CERT_DIR',
+]
+
 /** With the local token there is only one user, so this user may use every slot. */
 const OF_ONE_USER = { TOOLRACK_RUNNER_USER_SLOTS: 'all' }
 
@@ -49,8 +59,8 @@ export function openRunner(config: Config, { python, missing = NO_PYTHON }: Pyth
 }
 
 /**
- * The command and the environment with which a runner is started. From the environment of this process it gets only PATH, LANG
- * and TZ. With `-I`, Python ignores the variables that are meant for it.
+ * The command and the environment with which a runner is started. From the environment of this process it gets only PATH, LANG,
+ * TZ and the proxies and certificates for the index of packages. With `-I`, Python ignores the variables that are meant for it.
  */
 export function runnerCommand(
   python: string,
@@ -58,9 +68,18 @@ export function runnerCommand(
   env: NodeJS.ProcessEnv = process.env,
 ): RunnerCommand {
   const { PATH = '/usr/bin:/bin', LANG = 'C.UTF-8', TZ } = env
+  const network = OF_THE_NETWORK.flatMap((name) => (env[name] ? [[name, env[name]]] : []))
   return {
     command: python,
     args: ['-I', RUNNER_DIR, '--parent=stdin'],
-    env: { PATH, LANG, ...(TZ !== undefined && { TZ }), ...settings, HOST: '127.0.0.1', PORT: '0' },
+    env: {
+      PATH,
+      LANG,
+      ...(TZ !== undefined && { TZ }),
+      ...(Object.fromEntries(network) as Record<string, string>),
+      ...settings,
+      HOST: '127.0.0.1',
+      PORT: '0',
+    },
   }
 }

@@ -1,11 +1,7 @@
-import { resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { parseArgs } from 'node:util'
-import type { ErrorBody } from '@toolrack/contract'
-import { harmless } from '../../log.ts'
 import { hiddenLine } from './hidden-line.ts'
-import { runningServer } from './running-server.ts'
-import { StartError } from './start-error.ts'
+import { askServer, operatedServer, runOperatorCommand } from './operator-command.ts'
 
 /**
  * The program of `npm run secrets`. It asks the embedded server that runs with the data folder `TOOLRACK_DATA`, because only this
@@ -17,42 +13,36 @@ const [action = '', ...words] = positionals
 const [name = '', ...more] = words.map(encodeURIComponent)
 const layer = values.layer ?? 'user'
 const query = `?layer=${encodeURIComponent(layer)}`
-const server = { folder: resolve(process.env['TOOLRACK_DATA'] || '.toolrack') }
 
-try {
-  await run()
-} catch (error) {
-  if (!(error instanceof Error)) throw error
-  console.error(harmless(error.message))
-  process.exitCode = 1
-}
+await runOperatorCommand(run)
 
 async function run(): Promise<void> {
   if (action === 'list') return list()
   if (action === 'rotate') return rotate()
   if (action === 'set') {
-    runningServer(server.folder)
+    // Nobody types a value that no server can take.
+    operatedServer()
     const value = await readValue()
-    await ask('PUT', `/secrets/${name}${query}`, { value })
+    await askServer('PUT', `/secrets/${name}${query}`, { value })
     return console.log(`${words[0] ?? ''} is stored (layer ${layer}). Nobody can read it again.`)
   }
   if (action === 'delete') {
-    await ask('DELETE', `/secrets/${name}${query}`)
+    await askServer('DELETE', `/secrets/${name}${query}`)
     return console.log(`${words[0] ?? ''} is deleted (layer ${layer}).`)
   }
   const [module = '', digest = ''] = more
   if (action === 'consent') {
-    await ask('PUT', `/secrets/consents/${name}/${module}`, { digest: decodeURIComponent(digest) })
+    await askServer('PUT', `/secrets/consents/${name}/${module}`, { digest: decodeURIComponent(digest) })
     return console.log(`The ${words[0] ?? ''} module ${words[1] ?? ''} gets the secrets that it asks for.`)
   }
-  await ask('DELETE', `/secrets/consents/${name}/${module}`)
+  await askServer('DELETE', `/secrets/consents/${name}/${module}`)
   console.log(`The ${words[0] ?? ''} module ${words[1] ?? ''} gets none of your secrets any more.`)
 }
 
 type Listed = { readonly name: string; readonly updatedAt: string }
 
 async function list(): Promise<void> {
-  const { items } = (await ask('GET', `/secrets${query}`)) as { readonly items: readonly Listed[] }
+  const { items } = (await askServer('GET', `/secrets${query}`)) as { readonly items: readonly Listed[] }
   for (const secret of items) console.log(`${secret.name}  ${secret.updatedAt}`)
   if (items.length === 0) console.log(`There are no secrets (layer ${layer}).`)
 }
@@ -65,7 +55,7 @@ type Rotated = {
 }
 
 async function rotate(): Promise<void> {
-  const { key, resealed, unreadable, isDone } = (await ask('POST', '/secrets/keys/rotation')) as Rotated
+  const { key, resealed, unreadable, isDone } = (await askServer('POST', '/secrets/keys/rotation')) as Rotated
   console.log(`${resealed} secrets were sealed again. The key is ${key} now.`)
   if (unreadable > 0)
     throw new Error(
@@ -83,15 +73,4 @@ async function readValue(): Promise<string> {
   process.stderr.write('\n')
   if (value === undefined) throw new Error('Nothing was stored.')
   return value
-}
-
-async function ask(method: string, path: string, body?: object): Promise<unknown> {
-  const { url, token } = runningServer(server.folder)
-  const init = { method, headers: { Authorization: `Bearer ${token}` } }
-  const answer = await fetch(`${url}/workflows${path}`, body ? { ...init, body: JSON.stringify(body) } : init)
-  const said = await answer.text()
-  if (answer.ok) return said === '' ? undefined : JSON.parse(said)
-  if (answer.status === 401)
-    throw new StartError('The server does not know this token. Set TOOLRACK_TOKEN to your approver token.', 1)
-  throw new Error((JSON.parse(said) as ErrorBody).error.message)
 }

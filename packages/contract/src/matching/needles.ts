@@ -8,6 +8,9 @@ export const START = 0
 const HAS_FIRST = 1
 const HAS_OTHERS = 2
 
+/** The code units of needles that are read, and the states that are linked, before other work may run. This takes about 3 ms. */
+const PIECE = 32 * 1024
+
 /**
  * Searches a text for many literal texts (needles) in one pass (Aho-Corasick). The work is linear in the code units of the text
  * and of the needles, whatever they contain. The state of the search is a number, so the text may arrive in parts.
@@ -23,24 +26,32 @@ export class Needles {
   readonly #depths: Int32Array
   /** For each state, the state of the next shorter end of the text that is also the beginning of a needle. */
   readonly #fails: Int32Array
-  /** For each state, the index of the longest needle with which it ends, or -1. */
+  /** For each state, one more than the index of the longest needle with which it ends. 0 if it ends with none. */
   readonly #longest: Int32Array
   readonly #states: Int32Array
   readonly #lengths: Int32Array
+  #used = 1
 
-  /** No needle may be empty, and no two needles may be equal. */
-  constructor(needles: readonly string[]) {
+  /** The same as the constructor, but as work that yields wherever other work may run. */
+  static *inPieces(needles: readonly string[]): Generator<undefined, Needles, undefined> {
+    const made = new Needles(needles, false)
+    yield* made.#build(needles)
+    return made
+  }
+
+  /** No needle may be empty, and no two needles may be equal. With `isBuilt` false, `inPieces` builds the trie. */
+  constructor(needles: readonly string[], isBuilt = true) {
     const size = needles.reduce((sum, { length }) => sum + length, 1)
     this.#units = new Uint16Array(size)
     this.#kinds = new Uint8Array(size)
     this.#depths = new Int32Array(size)
     this.#fails = new Int32Array(size)
-    this.#longest = new Int32Array(size).fill(-1)
+    this.#longest = new Int32Array(size)
     this.#lengths = Int32Array.from(needles, ({ length }) => length)
     this.#states = new Int32Array(needles.length)
-    let used = 1
-    for (const [number, needle] of needles.entries()) used = this.#insert(needle, number, used)
-    this.#join(used)
+    if (!isBuilt) return
+    const pieces = this.#build(needles)
+    while (!pieces.next().done);
   }
 
   get count(): number {
@@ -58,7 +69,7 @@ export class Needles {
 
   /** The index of the longest needle with which the text ends now, or -1. */
   endingAt(state: number): number {
-    return this.#longest[state] ?? -1
+    return (this.#longest[state] ?? 0) - 1
   }
 
   /** True if the end of the text for which the state stands is a whole needle. */
@@ -80,27 +91,37 @@ export class Needles {
     return this.#lengths[needle] ?? 0
   }
 
-  /** Adds a needle to the trie. Returns how many states are used then. */
-  #insert(needle: string, number: number, used: number): number {
-    let state = START
-    let index = 0
-    for (; index < needle.length; index += 1) {
-      const child = this.#child(state, needle.charCodeAt(index))
-      if (child === START) break
-      state = child
+  *#build(needles: readonly string[]): Generator<undefined, void, undefined> {
+    for (const [number, needle] of needles.entries()) {
+      let state = START
+      for (let from = 0; from < needle.length; from += PIECE) {
+        state = this.#insert(state, needle, from, Math.min(from + PIECE, needle.length))
+        yield undefined
+      }
+      this.#longest[state] = number + 1
+      this.#states[number] = state
     }
-    let made = used
-    for (; index < needle.length; index += 1) {
+    yield* this.#join()
+  }
+
+  /** Adds the units from `from` to `end` of a needle to the trie, below a state. Returns the state after them. */
+  #insert(below: number, needle: string, from: number, end: number): number {
+    let state = below
+    for (let index = from; index < end; index += 1) {
       const unit = needle.charCodeAt(index)
-      this.#units[made] = unit
-      this.#depths[made] = index + 1
-      this.#addChild(state, unit, made)
-      state = made
-      made += 1
+      const child = this.#child(state, unit)
+      state = child === START ? this.#newChild(state, unit, index + 1) : child
     }
-    this.#longest[state] = number
-    this.#states[number] = state
-    return made
+    return state
+  }
+
+  #newChild(state: number, unit: number, depth: number): number {
+    const child = this.#used
+    this.#used += 1
+    this.#units[child] = unit
+    this.#depths[child] = depth
+    this.#addChild(state, unit, child)
+    return child
   }
 
   #addChild(state: number, unit: number, child: number): void {
@@ -123,10 +144,11 @@ export class Needles {
   }
 
   /** Links each state with the state of its next shorter end. States with fewer code units are linked first. */
-  #join(used: number): void {
-    const queue = new Int32Array(used)
+  *#join(): Generator<undefined, void, undefined> {
+    const queue = new Int32Array(this.#used)
     let length = 1
     for (let at = 0; at < length; at += 1) {
+      if (at % PIECE === PIECE - 1) yield undefined
       const state = queue[at] ?? START
       if (((this.#kinds[state] ?? 0) & HAS_FIRST) !== 0) {
         this.#joinChild(state, this.#units[state + 1] ?? 0, state + 1)
@@ -145,6 +167,6 @@ export class Needles {
     if (state === START) return
     const fail = this.next(this.#fails[state] ?? START, unit)
     this.#fails[child] = fail
-    if (this.#longest[child] === -1) this.#longest[child] = this.#longest[fail] ?? -1
+    if (this.#longest[child] === 0) this.#longest[child] = this.#longest[fail] ?? 0
   }
 }

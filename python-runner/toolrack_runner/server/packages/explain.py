@@ -50,8 +50,11 @@ _REFUSALS: tuple[tuple[tuple[str, ...], FaultKind, str], ...] = (
 )
 
 
-def explained(ended: Ended) -> PackagesRefusedError | PackagesUnavailableError:
-    """The error for a uv that has failed. Texts of uv are shown without addresses and paths."""
+def explained(ended: Ended, *, is_locked: bool = False) -> PackagesRefusedError | PackagesUnavailableError:
+    """The error for a uv that has failed. Texts of uv are shown without addresses and paths.
+
+    With `is_locked`, uv was asked for the packages of a lock. The index had them, so their lack is no fault of the module.
+    """
     text = ended.text
     if "No space left on device" in text or "Disk quota exceeded" in text:
         return DiskFullError()
@@ -64,6 +67,8 @@ def explained(ended: Ended) -> PackagesRefusedError | PackagesUnavailableError:
             "?relock=1 if its author trusts the new file."
         )
         return PackagesRefusedError("packages_changed", sentence)
+    if is_locked and "(404 " in text:
+        return _gone(ended)
     if any(sign in text for sign in _DENIED):
         return PackagesUnavailableError(
             "the index of packages refuses the runner. The operator checks the credentials in TOOLRACK_PACKAGES_INDEX."
@@ -72,21 +77,30 @@ def explained(ended: Ended) -> PackagesRefusedError | PackagesUnavailableError:
         return PackagesUnavailableError("the index of packages cannot be reached, or fails. Try again.")
     if ended.status < 0:
         return PackagesUnavailableError(f"uv was ended by signal {-ended.status}. Try again.")
-    return _of_resolution(ended)
+    return _of_resolution(ended, is_locked=is_locked)
 
 
-def _of_resolution(ended: Ended) -> PackagesRefusedError | PackagesUnavailableError:
+def _of_resolution(ended: Ended, *, is_locked: bool) -> PackagesRefusedError | PackagesUnavailableError:
     text, explanation = ended.text, _explanation(ended.text)
     if any(sign in text for sign in _BROKEN):
         sentence = f"a wheel is broken. Ask for another version or package. uv says: {explanation}"
         return PackagesRefusedError("packages_unsafe", sentence)
     if "No solution found" not in text:
         return PackagesUnavailableError(f"uv failed with status {ended.status}: {explanation}")
+    if is_locked:
+        return _gone(ended)
     for signs, kind, meaning in _REFUSALS:
         if any(sign in text for sign in signs):
             return PackagesRefusedError(kind, f"{meaning}. uv says: {explanation}")
     meaning = "there is no version of a package that fits. Ask for other versions"
     return PackagesRefusedError("packages_missing", f"{meaning}. uv says: {explanation}")
+
+
+def _gone(ended: Ended) -> PackagesUnavailableError:
+    return PackagesUnavailableError(
+        "a locked package is gone: the index does not serve it, and it is not in the cache of the runner. Try again, or "
+        f"upload the module with ?relock=1 for other versions. uv says: {_explanation(ended.text)}"
+    )
 
 
 def _explanation(text: str) -> str:

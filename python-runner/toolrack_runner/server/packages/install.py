@@ -73,9 +73,8 @@ async def _run_uv(
     ]
     arguments += ["--link-mode", "hardlink"]
     size = sum(each.bytes or 0 for each in lock.packages)
-    shown = (
-        f"{len(lock.packages)} packages ({-(-size >> 20)} MB)" if size else f"{len(lock.packages)} packages"
-    )
+    count = len(lock.packages)
+    shown = f"{count} {'package' if count == 1 else 'packages'}{f' ({-(-size >> 20)} MB)' if size else ''}"
     say(f"installing {shown}")
     done = 0
 
@@ -103,7 +102,7 @@ async def _run_uv(
         watching.cancel()
         await asyncio.gather(running, watching, return_exceptions=True)
     if ended.status != 0:
-        raise explained(ended)
+        raise explained(ended, is_locked=True)
 
 
 async def _watch(settings: PackageSettings, cache: Path, folder: Path) -> NoReturn:

@@ -68,4 +68,17 @@ async def run_program(
         # Also after its end: a process that it has started may be left.
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-        await asyncio.shield(process.wait())
+        await _end_of(process)
+
+
+async def _end_of(process: asyncio.subprocess.Process) -> None:
+    """Waits for a process that was killed. The caller may be cancelled meanwhile, perhaps for the second time."""
+    ending = asyncio.ensure_future(process.wait())
+    is_cancelled = False
+    while not ending.done():
+        try:
+            await asyncio.wait((ending,))
+        except asyncio.CancelledError:
+            is_cancelled = True
+    if is_cancelled:
+        raise asyncio.CancelledError

@@ -15,7 +15,8 @@ _CERTIFICATES = (
     "/etc/ssl/cert.pem",
 )
 #: Variables of the operator that say how the index is reached. uv gets no other variable of the runner.
-_OF_THE_NETWORK = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR")
+_PROXIES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY")
+_OF_THE_NETWORK = (*_PROXIES, *(name.lower() for name in _PROXIES), "SSL_CERT_FILE", "SSL_CERT_DIR")
 #: How often uv repeats a request that failed, and how many seconds it waits for each.
 _RETRIES = 2
 _REQUEST_SECONDS = 20

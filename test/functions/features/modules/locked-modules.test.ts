@@ -141,6 +141,28 @@ test('an answer about a module is not the same any more when only its packages a
   expect((await read(tag)).status).toBe(200)
 })
 
+async function tagOf(...asked: Parameters<typeof ask>): Promise<string | null> {
+  return (await ask(...asked)).headers.get('ETag')
+}
+
+test('an upload, a rollback and a read answer with the same entity tag', async () => {
+  const present = () => tagOf('GET', at('tags'))
+  const upload = (query = '') => tagOf('PUT', at('tags') + query, moduleOf('tags', 'one'))
+  const created = await upload()
+  expect(created).toBe(await present())
+  expect(await upload()).toBe(created)
+  resolving.newest = '2.0'
+  const relocked = await upload('?relock=1')
+  expect(relocked).not.toBe(created)
+  expect(relocked).toBe(await present())
+  const { items } = await answered('GET', `${at('tags')}/versions`)
+  const body = JSON.stringify({ revision: (items as { revision: string }[]).at(-1)?.revision })
+  expect(await tagOf('POST', `${at('tags')}/rollback`, body)).toBe(await present())
+  const { grantsDigest } = await answered('GET', at('tags'))
+  await put('tags', undefined, `?acceptGrants=${String(grantsDigest)}`)
+  expect(await upload()).toBe(await present())
+})
+
 test('an upload after the runner has got another Python replaces the lock, which calls need', async () => {
   await put('moved')
   resolving.python = '3.12'

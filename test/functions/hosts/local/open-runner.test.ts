@@ -8,7 +8,7 @@ import { until } from '../../../support/until.ts'
 
 const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
 
-test('the runner sees nothing of our environment but where programs, words and times are', () => {
+test('the runner sees nothing of our environment but where programs, words, times and the index of packages are', () => {
   const ours = {
     PATH: '/bin',
     LANG: 'de_DE.UTF-8',
@@ -25,6 +25,21 @@ test('the runner sees nothing of our environment but where programs, words and t
     HOST: '127.0.0.1',
     PORT: '0',
     TOOLRACK_RUNNER_SLOTS: '3',
+  })
+})
+
+test.each([
+  ['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY', 'ALL_PROXY'],
+  ['https_proxy', 'http_proxy', 'no_proxy', 'all_proxy'],
+  ['SSL_CERT_FILE', 'SSL_CERT_DIR'],
+])('the runner gets %s, because it asks the index of packages', (...names) => {
+  const ours = Object.fromEntries(names.map((name) => [name, `of ${name}`]))
+  expect(runnerCommand('/python', {}, { ...ours, CURL_CA_BUNDLE: 'x' }).env).toEqual({
+    PATH: expect.anything(),
+    LANG: 'C.UTF-8',
+    HOST: '127.0.0.1',
+    PORT: '0',
+    ...ours,
   })
 })
 

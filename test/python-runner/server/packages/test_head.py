@@ -1,6 +1,5 @@
 """The head of a module is read by us, and nothing of it reaches an index or uv but names and ranges."""
 
-import os
 import platform
 from pathlib import Path
 
@@ -152,7 +151,7 @@ def test_as_many_requirements_as_allowed_fit_into_a_head() -> None:
 
 
 def test_uv_gets_names_and_ranges_only(
-    index: PackageIndex, make_settings: MakeSettings, tmp_path: Path
+    index: PackageIndex, make_settings: MakeSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A script in place of uv writes down its arguments, its variables and its input, and then runs uv."""
     index.wheels = [wheel("alpha")]
@@ -168,11 +167,9 @@ def test_uv_gets_names_and_ranges_only(
         f'exec {Uv(settings).path} "$@"\n'
     )
     spy.chmod(0o755)
-    os.environ["SECRET_OF_THE_RUNNER"] = "x"
-    try:
-        lock = had(settings, 'Alpha>=1 ; python_version > "3"', uv=Uv(settings, str(spy))).lock
-    finally:
-        del os.environ["SECRET_OF_THE_RUNNER"]
+    monkeypatch.setenv("SECRET_OF_THE_RUNNER", "x")
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    lock = had(settings, 'Alpha>=1 ; python_version > "3"', uv=Uv(settings, str(spy))).lock
     inputs = sorted(path.read_text() for path in said.glob("*.input"))
     assert set(inputs) == {"alpha>=1\n", f"alpha==1.0 --hash=sha256:{lock.packages[0].sha256}\n"}
     for path in said.glob("*.arguments"):
@@ -188,10 +185,12 @@ def test_uv_gets_names_and_ranges_only(
         "UV_HTTP_RETRIES",
         "UV_HTTP_TIMEOUT",
     }
-    of_network = {"SSL_CERT_FILE", "SSL_CERT_DIR", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "ALL_PROXY"}
+    proxies = {"HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "ALL_PROXY"}
+    of_network = {"SSL_CERT_FILE", "SSL_CERT_DIR", *proxies, *map(str.lower, proxies)}
     for path in said.glob("*.variables"):
         names = {line.partition("=")[0] for line in path.read_text().splitlines()}
         assert names - {"_", "SHLVL", "OLDPWD"} <= known | of_network
+        assert "no_proxy" in names
 
 
 def test_where_packages_are_off_the_refusal_says_who_can_turn_them_on(

@@ -4,6 +4,7 @@ import asyncio
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 from support.until import until
 from toolrack_runner.server.packages.program import TEXT_BYTES_MAX, Bounds, Ended, run_program
@@ -70,3 +71,26 @@ def test_what_it_has_started_ends_when_its_caller_is_cancelled(tmp_path: Path) -
         )
 
     asyncio.run(cancel())
+
+
+def test_a_killed_program_is_waited_for_although_its_caller_is_cancelled_twice() -> None:
+    async def cancel() -> set["asyncio.Task[Any]"]:
+        begun = asyncio.Event()
+        command = [
+            sys.executable,
+            "-I",
+            "-S",
+            "-c",
+            "import sys, signal; print('', file=sys.stderr); signal.pause()",
+        ]
+        program = run_program(command, ENVIRONMENT, Bounds(1 << 20), on_line=lambda _: begun.set())
+        running = asyncio.create_task(program)
+        await begun.wait()
+        for _ in range(2):
+            running.cancel()
+            await asyncio.sleep(0)
+        await asyncio.wait((running,))
+        assert running.cancelled()
+        return asyncio.all_tasks() - {asyncio.current_task()}
+
+    assert asyncio.run(cancel()) == set()

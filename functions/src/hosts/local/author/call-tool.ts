@@ -6,14 +6,15 @@ import { parseCallRequest } from '../../../calls/pipeline/parse-call-request.ts'
 import type { FeatureSteps } from '../../../calls/pipeline/steps.ts'
 import { EMPTY_BOOK } from '../../../features/rules/rules-in-force.ts'
 import { authoriseCall } from '../../../features/rules/authorise.ts'
+import { loadSecrets } from '../../../features/secrets/load-secrets.ts'
 import { Catalog } from '../../../catalog/views/catalog.ts'
 import type { LayerSource, StoredDefinition } from '../../../catalog/views/layer-source.ts'
 import type { AdmittedModule } from '../../../catalog/definitions/admit-module.ts'
 import { contentOf, mainFile } from '../../../catalog/definitions/module-content.ts'
 import type { Runner } from '../../../catalog/definitions/runner.ts'
 import { ArgumentValidator } from '../../../catalog/schemas/argument-validator.ts'
+import { StoredSecrets } from '../../../redaction/stored-secrets.ts'
 import { AUTHOR } from './check-module.ts'
-import { withSecrets } from './with-secrets.ts'
 import type { AuthorSession } from './author-session.ts'
 
 export type ToolCallRequest = {
@@ -29,16 +30,16 @@ export type ToolCallRequest = {
 
 /** Calls a tool of a checked module. The call takes the same steps as a call of the service. Never rejects. */
 export async function callTool(
-  { runner, log, callLimits }: AuthorSession,
+  { runner, log, callLimits }: Pick<AuthorSession, 'runner' | 'log' | 'callLimits'>,
   module: AdmittedModule,
   { deadlineMs, secrets, listen, ...request }: ToolCallRequest,
 ): Promise<Invocation> {
   const validator = new ArgumentValidator({ log })
   const invoker = new Invoker({
     catalog: catalogOf(module),
-    steps: STEPS,
+    steps: stepsWith(secrets),
     validator,
-    runner: withSecrets(withDeadline(runner, deadlineMs), secrets),
+    runner: withDeadline(runner, deadlineMs),
     sourceOf: () => Promise.resolve({ ...contentOf(module), lock: module.lock }),
     logs: { keep: () => Promise.resolve() },
     log,
@@ -59,14 +60,19 @@ export async function callTool(
 }
 
 /**
- * The steps that features add to a call. A call from the terminal is no dry run, and has no rules, approval or idempotency key.
+ * The steps that features add to a call. The secrets come from the command. A call from the terminal is no dry run, and has no
+ * rules, approval or idempotency key.
  */
-const STEPS: FeatureSteps = {
-  'take edited arguments': (call, next) => next(call),
-  'authorise the call': authoriseCall({ ruleBook: EMPTY_BOOK }),
-  'end a dry run': (call, next) => next(call),
-  'run at most once': (call, next) => next(call),
-  'await the approval': (call, next) => next(call),
+function stepsWith(secrets: ReadonlyMap<string, string>): FeatureSteps {
+  const given = { values: Object.fromEntries(secrets), stored: new StoredSecrets(secrets.values()) }
+  return {
+    'load the secrets': loadSecrets(() => (secrets.size > 0 ? Promise.resolve(given) : undefined)),
+    'take edited arguments': (call, next) => next(call),
+    'authorise the call': authoriseCall({ ruleBook: EMPTY_BOOK }),
+    'end a dry run': (call, next) => next(call),
+    'run at most once': (call, next) => next(call),
+    'await the approval': (call, next) => next(call),
+  }
 }
 
 function withDeadline(runner: Runner, deadlineMs: number | undefined): Pick<Runner, 'invoke'> {
