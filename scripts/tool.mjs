@@ -1,6 +1,6 @@
+import { join } from 'node:path'
 import { readArguments, usageCode } from './toolchain/arguments.mjs'
 import { root, runProgram } from './toolchain/checkout.mjs'
-import { secretName, secretVariables } from './toolchain/given-secrets.mjs'
 import { newModule } from './toolchain/new-module.mjs'
 import { preparePython } from './toolchain/python-environment.mjs'
 import { runCommand, SetupError } from './toolchain/setup-error.mjs'
@@ -10,6 +10,9 @@ const wordsMax = 500
 
 /** The most bytes of a request. Linux starts no program with an argument of more than 128 KiB. */
 const requestBytesMax = 130_000
+
+/** The rule for the name of a secret, as in a spec (`child/module/spec_fields.py`). */
+const secretName = /^[A-Z_][A-Z0-9_]{0,127}$/
 
 const command = {
   name: 'tool',
@@ -87,12 +90,12 @@ await runCommand(async () => {
     throw wrong(
       'The arguments are too long for a command. Put a long value into a file, and write key=@FILE.',
     )
-  const variables = await secretVariables(secrets)
   const { python, missing } = await preparePython('runtime')
   const args = [python ? `--python=${python}` : `--no-python=${missing}`, `--request=${request}`]
   return runProgram('runtime', 'functions/src/hosts/local/author/tool-cli.ts', args, {
     cwd,
-    env: { ...process.env, ...variables },
+    // Packages that a check has installed are there for the server of this checkout too. The folder of the author stays as it is.
+    env: { ...process.env, TOOLRACK_DATA: process.env.TOOLRACK_DATA || join(root, '.toolrack') },
   })
 })
 

@@ -1,6 +1,5 @@
 import { afterEach, expect, test } from '@jest/globals'
-import { EVERYBODY, put } from '../../../../functions/src/documents/collection.ts'
-import { FileModules, fileModuleRef } from '../../../../functions/src/features/folder/file-modules.ts'
+import { FileModules } from '../../../../functions/src/features/folder/file-modules.ts'
 import { lockOf } from '../../../support/module-changes.ts'
 import type { TwoDocuments } from '../../../support/two-stores.ts'
 
@@ -18,7 +17,7 @@ export function storeContract(open: () => TwoDocuments): void {
   function stores() {
     opened = open()
     const [first, second] = opened.documents
-    return { store: new FileModules(first), other: new FileModules(second), documents: first }
+    return { store: new FileModules(first), other: new FileModules(second) }
   }
 
   test('a lock is found for the content and the file for which it was kept', async () => {
@@ -32,15 +31,5 @@ export function storeContract(open: () => TwoDocuments): void {
     expect(await other.lock({ ...HERE, file: 'weather.py' }, 'a')).toBeUndefined()
     await store.keep(HERE, 'b', two)
     expect([await other.lock(HERE, 'a'), await other.lock(HERE, 'b')]).toEqual([undefined, two])
-  })
-
-  test('the consent of a module stays when another lock is kept', async () => {
-    const { store, other, documents } = stores()
-    const consent = { digest: one.digest, by: 'ann', at: '2026-01-02T03:04:05.678Z' }
-    const to = fileModuleRef(HERE)
-    const fields = { sha256: 'a', lock: one, consent }
-    await documents.change(EVERYBODY, [to], () => ({ result: undefined, writes: [put(to, fields)] }))
-    await store.keep(HERE, 'b', two)
-    expect(await other.read(HERE)).toEqual({ sha256: 'b', lock: two, consent })
   })
 }

@@ -8,7 +8,7 @@ import { AuthorError } from './author-error.ts'
 import { openSession, type AuthorSession } from './author-session.ts'
 import { callTool } from './call-tool.ts'
 import { checkModule, type Checked } from './check-module.ts'
-import { secretsFor } from './given-secrets.ts'
+import { givenSecrets, secretsFor } from './given-secrets.ts'
 import { grantsOfModule } from './grant-lines.ts'
 import { PrintedLines } from './printed-lines.ts'
 import { readModule } from './read-module.ts'
@@ -25,7 +25,7 @@ type Request = {
   readonly arguments?: string
   readonly context?: string
   readonly timeout?: string
-  /** The names of secrets. Their values are in variables of the environment. */
+  /** The names of secrets. No argument has their values. */
   readonly secrets: readonly string[]
   readonly json?: boolean
 }
@@ -87,6 +87,7 @@ async function call(request: Request): Promise<Work> {
   const context = request.context === undefined ? {} : objectOf('--context', request.context)
   const [first] = words
   const named = first === undefined || first.includes('=') ? undefined : first
+  const givenValues = await givenSecrets(request.secrets)
   return async (session) => {
     const checked = await checkModule(session, source, showProgress)
     if (!('module' in checked))
@@ -95,7 +96,7 @@ async function call(request: Request): Promise<Work> {
         : { code: 1, stderr: reportLines(checked).join('\n') }
     const tool = toolNamed(checked.module, named)
     const { name, parameters } = tool.definition.function
-    const secrets = secretsFor(tool, request.secrets)
+    const secrets = secretsFor(tool, givenValues)
     const given = argumentsOf(named === undefined ? words : words.slice(1), request.arguments, parameters)
     const printed = new PrintedLines(process.stderr)
     const { result, log } = await callTool(session, checked.module, {
