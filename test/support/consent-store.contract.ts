@@ -67,9 +67,11 @@ export function describeConsents(title: string, start: () => Promise<StoreHarnes
         change.tools.map(({ text, digest }) => [text, digest]),
       )
       expect(await other.module(ANN, 'm')).toMatchObject({ ...grants, revision: written.revision })
-      expect(await revoke()).toEqual({ ...grants, consent: null, outcome: 'updated', isPending: true })
+      const revoked = { ...grants, consent: { ...consent, isRevoked: true } }
+      expect(await revoke()).toEqual({ ...revoked, outcome: 'updated', isPending: true })
       expect(await waiting()).toEqual([DIGEST, DIGEST])
-      expect(await other.module(ANN, 'm')).toMatchObject({ ...grants, consent: null })
+      expect(await other.module(ANN, 'm')).toMatchObject(revoked)
+      expect((await revoke()).outcome).toBe('unchanged')
     })
 
     test('a consent makes no version of the module, and its source stays', async () => {

@@ -1,6 +1,6 @@
 import { ToolrackError, type Digest } from '@toolrack/contract'
 import type { StoredDefinition } from '../views/layer-source.ts'
-import { refuseOtherDigest } from './decide-consent.ts'
+import { isAcceptedBy, refuseOtherDigest, type Consent } from './decide-consent.ts'
 import type { DefinitionPut, WriteContext } from './definition-change.ts'
 import { changesOf, writeDefinitions, type FoundModule, type LayerWrite } from './layer-write.ts'
 import type { ModuleGrants, ModuleSummary } from './module-store.ts'
@@ -36,10 +36,13 @@ export function planConsent(
   if (!present) throw new ToolrackError('MODULE_NOT_FOUND')
   const { grants, grantsDigest: digest, consent: before } = presentGrants(name, present, current)
   if (accepts !== undefined) refuseOtherDigest(accepts, digest)
-  const isAccepted = accepts !== undefined && before?.digest === accepts
-  const given = accepts === undefined ? null : { digest, by, at: at.toISOString() }
+  const isAccepted = accepts !== undefined && isAcceptedBy(before, accepts)
+  const isRevoked = accepts === undefined
+  // A version that asks for nothing may have the consent to the grants of an earlier version.
+  const decided = isRevoked && grants.length === 0 && before ? before.digest : digest
+  const given: Consent = { digest: decided, by, at: at.toISOString(), ...(isRevoked && { isRevoked }) }
   const consent = isAccepted ? before : given
-  const isPending = accepts === undefined && grants.length > 0
+  const isPending = isRevoked && grants.length > 0
   const puts = ownDefinitions(name, present, current).flatMap((stored): DefinitionPut[] => {
     const text = withPending(stored.text, isPending ? digest : undefined)
     const { digest: ofTool, tokens } = stored
@@ -53,7 +56,8 @@ export function planConsent(
     } as const
     return text === stored.text ? [] : [put]
   })
-  const isDone = accepts === undefined ? before === null : grants.length === 0 || isAccepted
+  const wasRevoked = before === null || (before.isRevoked === true && before.digest === decided)
+  const isDone = isRevoked ? wasRevoked : grants.length === 0 || isAccepted
   const isSame = puts.length === 0 && isDone
   const result = { grants, grantsDigest: digest, consent: isSame ? before : consent, isPending }
   return { result: { ...result, outcome: isSame ? 'unchanged' : 'updated' }, puts }

@@ -8,7 +8,18 @@ export const GRANT_POLICIES = ['ask', 'packages', 'accept'] as const
 export type GrantPolicy = (typeof GRANT_POLICIES)[number]
 
 /** Who has accepted which grants, and when (ISO 8601, UTC). */
-export type Consent = { readonly digest: Digest; readonly by: string; readonly at: string }
+export type Consent = {
+  readonly digest: Digest
+  readonly by: string
+  readonly at: string
+  /** True if the person has revoked the consent. Then the operator's setting does not accept these grants any more. */
+  readonly isRevoked?: boolean
+}
+
+/** True if the consent is to the grants with this digest, and was not revoked. */
+export function isAcceptedBy(consent: Consent | null, digest: Digest): boolean {
+  return consent?.digest === digest && consent.isRevoked !== true
+}
 
 /** The author of a consent that the operator's setting has given. */
 export const BY_POLICY = 'TOOLRACK_GRANTS'
@@ -18,7 +29,7 @@ export type PresentGrants = {
   /** The grants of the present version. */
   readonly grants: readonly Grant[]
   readonly grantsDigest: Digest
-  /** The last consent, which may be to grants of an earlier version. Null if there is none, or if it was revoked. */
+  /** The last decision, which may be about grants of an earlier version. Null if there is none. */
   readonly consent: Consent | null
   /**
    * True if the version is from a service that recorded no grants. Its tools could use their hosts without consent, and nobody
@@ -51,9 +62,9 @@ export function decideConsent(
   const kept = present?.consent ?? null
   if (grants.length === 0) return { consent: kept, isPending: false }
   if (accepts !== undefined) return accepted(by)
-  if (kept?.digest === grantsDigest) return { consent: kept, isPending: false }
+  if (kept?.digest === grantsDigest) return { consent: kept, isPending: kept.isRevoked === true }
   const before = consentedGrants(present)
-  if (present?.isUnrecorded && isWithin(grants, before)) return accepted(kept?.by ?? by)
+  if (present?.isUnrecorded && isWithin(grants, before)) return accepted(by)
   if (policy === 'accept') return accepted(BY_POLICY)
   if (policy === 'packages' && isWithin(withoutPackages(grants), before)) return accepted(BY_POLICY)
   return { consent: kept, isPending: true }
@@ -77,7 +88,7 @@ function consentedGrants(present: PresentGrants | undefined): readonly Grant[] {
   if (!present) return []
   const { grants, grantsDigest, consent, isUnrecorded } = present
   if (isUnrecorded) return grants.filter(({ kind }) => kind === 'network')
-  return consent?.digest === grantsDigest ? grants : []
+  return isAcceptedBy(consent, grantsDigest) ? grants : []
 }
 
 function withoutPackages(grants: readonly Grant[]): readonly Grant[] {

@@ -7,7 +7,7 @@ import type {
   WriteContext,
 } from './definition-change.ts'
 import type { ConsentChange, ConsentResult } from './consent-write.ts'
-import type { decideConsent, PresentGrants } from './decide-consent.ts'
+import type { Consent, decideConsent, PresentGrants } from './decide-consent.ts'
 import type { Precondition } from '../../precondition.ts'
 import type { ModuleContent } from './module-content.ts'
 import type { PackageLock } from './package-lock.ts'
@@ -37,12 +37,12 @@ export type ModuleGrants = {
   /** The grants of all tools of the module, as `sortedGrants` sorts them. */
   readonly grants: readonly Grant[]
   readonly grantsDigest: Digest
-  /** The consent to the grants. Null if nobody has consented. */
+  /** The last decision about the grants. Null if nobody has decided. */
   readonly consent: ModuleConsent | null
 }
 
 /** Who has consented to which grants, and when. The consent counts as long as the grants of the module have this digest. */
-export type ModuleConsent = { readonly digest: Digest; readonly by: string; readonly at: string }
+export type ModuleConsent = Consent
 
 /** A module at one revision, without its content. If there is no sha256, the module was deleted at this revision. */
 export type ModuleVersion = {

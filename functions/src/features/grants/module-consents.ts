@@ -1,6 +1,6 @@
 import { grantsDigest, ToolrackError, type Digest, type Grant, type Layer } from '@toolrack/contract'
 import type { Principal } from '../../access/principal.ts'
-import { refuseOtherDigest, type Consent } from '../../catalog/definitions/decide-consent.ts'
+import { isAcceptedBy, refuseOtherDigest, type Consent } from '../../catalog/definitions/decide-consent.ts'
 import type { DefinitionStore } from '../../catalog/definitions/definition-store.ts'
 import { storedLayer, writeLayer, type WritableLayer } from '../../catalog/definitions/definition-writer.ts'
 import { isModuleName } from '../../catalog/definitions/module-reader.ts'
@@ -136,7 +136,7 @@ function answerOf(
   consent: Consent | null,
 ): GrantsAnswer {
   const digest = grantsDigest(grants)
-  const accepted = grants.length > 0 && consent?.digest === digest ? consent : null
+  const accepted = grants.length > 0 && isAcceptedBy(consent, digest) ? consent : null
   const state = grants.length === 0 ? 'none' : accepted ? 'accepted' : 'pending'
   const by = { acceptedBy: accepted?.by ?? null, acceptedAt: accepted?.at ?? null }
   return { module, layer, grants, grantsDigest: digest, state, ...by }

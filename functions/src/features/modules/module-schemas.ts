@@ -69,10 +69,12 @@ const summary = z.strictObject({
   grants: grants.exactOptional(),
   grantsDigest: digest.exactOptional(),
   consent: z
-    .strictObject({ digest, by: z.string(), at: time })
+    .strictObject({ digest, by: z.string(), at: time, isRevoked: z.boolean().exactOptional() })
     .nullable()
     .exactOptional()
-    .describe('Who has accepted the grants with this digest, and when. Null if nobody has.'),
+    .describe(
+      'Who has accepted the grants with this digest, or has revoked the consent (`isRevoked`), and when. Null if nobody has decided.',
+    ),
 }) satisfies z.ZodType<ModuleSummary>
 const module = summary.extend({ layer: writtenLayer, report })
 const written = z.strictObject({

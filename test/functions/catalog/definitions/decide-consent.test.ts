@@ -58,6 +58,18 @@ test('a consent to grants of an earlier version stays, and counts for these gran
   expect(decided([host('b'), PANDAS], present, 'packages').isPending).toBe(true)
 })
 
+test('the setting of the operator accepts no grants that a person has revoked, until a person accepts them', () => {
+  const grants = [PANDAS]
+  const digest = grantsDigest(grants)
+  const consent = { digest, by: 'eve', at: AT.toISOString(), isRevoked: true }
+  const present = { grants, grantsDigest: digest, consent }
+  for (const policy of ['ask', 'packages', 'accept'] as const)
+    expect(decided(grants, present, policy)).toEqual({ consent, isPending: true })
+  expect(decided([PANDAS, KEY], present, 'accept').isPending).toBe(false)
+  const asked = { grants, grantsDigest: digest, accepts: digest, by: 'ann', at: AT }
+  expect(decideConsent(asked, present, 'ask').isPending).toBe(false)
+})
+
 const MODULE: ModuleSummary = {
   name: 'm',
   sha256: 'x',
@@ -78,7 +90,12 @@ test('the grants of a record of before are those of its definitions, and can be 
   const digest = grantsDigest([host('a')])
   expect(presentGrants('m', MODULE, current)).toMatchObject({ grants: [host('a')], isUnrecorded: true })
   const { result, puts } = planConsent({ name: 'm', accepts: undefined }, MODULE, current, by('ann'))
-  expect(result).toMatchObject({ isPending: true, grantsDigest: digest, consent: null, outcome: 'updated' })
+  expect(result).toMatchObject({
+    isPending: true,
+    grantsDigest: digest,
+    consent: { digest, isRevoked: true },
+    outcome: 'updated',
+  })
   expect(puts.map(({ text }) => text)).toEqual([withPending(stored.text, digest)])
 })
 
