@@ -125,7 +125,7 @@ function sentence(tool: string, { name, owner }: Needed, why: 'missing' | 'unrea
   const who = isGlobal ? 'An admin stores it' : 'Store it'
   const more = isGlobal ? ' --layer global' : ''
   const query = isGlobal ? '?layer=global' : ''
-  return `${needs}, ${why === 'missing' ? lack : lost}; nothing was run. ${who}: npm run secrets -- set ${name}${more}, or PUT /secrets/${name}${query} {"value": "…"} with a token that may approve.`
+  return `${needs}, ${why === 'missing' ? lack : lost}; nothing was run. ${who}: npm run secrets -- set ${name}${more}, or PUT /workflows/secrets/${name}${query} {"value": "…"} with a token that may approve.`
 }
 
 function tooLong(tool: string, bytes: number): string {
@@ -141,6 +141,6 @@ function noConsent(
   const which = `your own secret${names.length > 1 ? 's' : ''} ${names.join(', ')}`
   return new ToolrackError(
     'GRANTS_PENDING',
-    `${tool} of the ${layer} module ${module} asks for ${which}, and you have not consented; nothing was run. To consent: npm run secrets -- consent ${layer} ${module} ${digest}, or PUT /secrets/consents/${layer}/${module} {"digest": "${digest}"} with a token that may approve.`,
+    `${tool} of the ${layer} module ${module} asks for ${which}, and you have not consented; nothing was run. To consent: npm run secrets -- consent ${layer} ${module} ${digest}, or PUT /workflows/secrets/consents/${layer}/${module} {"digest": "${digest}"} with a token that may approve.`,
   )
 }
