@@ -1,9 +1,8 @@
-import type { ErrorBody, Grant, Layer } from '@toolrack/contract'
+import type { Grant, Layer } from '@toolrack/contract'
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { harmless } from '../../log.ts'
-import { runningServer } from './running-server.ts'
-import { EXIT, StartError } from './start-error.ts'
+import { askRunningServer } from './ask-running-server.ts'
 
 /**
  * The program of `npm run grants -- list|show|accept|revoke [name] [--layer LAYER]`. It asks the embedded server that runs with
@@ -40,7 +39,7 @@ try {
 async function run(): Promise<void> {
   if (action === 'list') return list()
   const layer = values.layer ?? (await layerOf(name, action === 'accept' ? 'pending' : undefined))
-  const path = `/tools/modules/${encodeURIComponent(name)}/grants?layer=${encodeURIComponent(layer)}`
+  const path = pathOf({ module: name, layer })
   const module = (await ask('GET', path)) as Module
   console.log(lines(module))
   if (action === 'accept' && module.state === 'pending') {
@@ -58,8 +57,20 @@ async function run(): Promise<void> {
 
 async function list(): Promise<void> {
   const found = (await modules()).filter(({ layer }) => values.layer === undefined || layer === values.layer)
-  for (const module of found) console.log(lines(module))
+  for (const module of found) console.log(lines(await withConsent(module)))
   if (found.length === 0) console.log('No module asks for grants.')
+}
+
+/** The module with who has accepted its grants, which the list does not have. */
+async function withConsent(module: Module): Promise<Module> {
+  if (module.state !== 'accepted') return module
+  const { grantsDigest, acceptedBy } = (await ask('GET', pathOf(module))) as Module
+  // Two watched folders can have a module of this name.
+  return grantsDigest === module.grantsDigest ? { ...module, acceptedBy: acceptedBy ?? null } : module
+}
+
+function pathOf({ module, layer }: { readonly module: string; readonly layer: string }): string {
+  return `/tools/modules/${encodeURIComponent(module)}/grants?layer=${encodeURIComponent(layer)}`
 }
 
 /** The layer in which the module with this name is. If it is in several, the one where it is in the wanted state. */
@@ -88,16 +99,6 @@ function lines({ module, layer, grants, state, acceptedBy }: Module): string {
     .join('\n')
 }
 
-async function ask(method: string, path: string, body?: object): Promise<unknown> {
-  const { url, token } = runningServer(folder)
-  const init = { method, headers: { Authorization: `Bearer ${token}` } }
-  const answer = await fetch(`${url}/workflows${path}`, body ? { ...init, body: JSON.stringify(body) } : init)
-  const said = await answer.text()
-  if (answer.ok) return JSON.parse(said)
-  if (answer.status === 401)
-    throw new StartError(
-      'The server does not know this token. Set TOOLRACK_TOKEN to your approver token.',
-      EXIT.badConfig,
-    )
-  throw new Error((JSON.parse(said) as ErrorBody).error.message)
+function ask(method: string, path: string, body?: object): Promise<unknown> {
+  return askRunningServer(folder, method, path, body)
 }

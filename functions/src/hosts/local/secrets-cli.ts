@@ -1,11 +1,11 @@
 import { resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { parseArgs } from 'node:util'
-import type { ErrorBody } from '@toolrack/contract'
+import { isSecretName, SECRET_NAME_RULE, valueFault } from '../../features/secrets/secret.ts'
 import { harmless } from '../../log.ts'
+import { askRunningServer } from './ask-running-server.ts'
 import { hiddenLine } from './hidden-line.ts'
 import { runningServer } from './running-server.ts'
-import { StartError } from './start-error.ts'
 
 /**
  * The program of `npm run secrets`. It asks the embedded server that runs with the data folder `TOOLRACK_DATA`, because only this
@@ -17,7 +17,7 @@ const [action = '', ...words] = positionals
 const [name = '', ...more] = words.map(encodeURIComponent)
 const layer = values.layer ?? 'user'
 const query = `?layer=${encodeURIComponent(layer)}`
-const server = { folder: resolve(process.env['TOOLRACK_DATA'] || '.toolrack') }
+const folder = resolve(process.env['TOOLRACK_DATA'] || '.toolrack')
 
 try {
   await run()
@@ -31,8 +31,14 @@ async function run(): Promise<void> {
   if (action === 'list') return list()
   if (action === 'rotate') return rotate()
   if (action === 'set') {
-    runningServer(server.folder)
+    if (!isSecretName(name))
+      throw new Error(
+        `${words[0] ?? ''} cannot be the name of a secret: ${SECRET_NAME_RULE}. Nothing was stored.`,
+      )
+    runningServer(folder)
     const value = await readValue()
+    const fault = valueFault(value)
+    if (fault !== undefined) throw new Error(`The value cannot be stored: ${fault}. Nothing was stored.`)
     await ask('PUT', `/secrets/${name}${query}`, { value })
     return console.log(`${words[0] ?? ''} is stored (layer ${layer}). Nobody can read it again.`)
   }
@@ -85,13 +91,6 @@ async function readValue(): Promise<string> {
   return value
 }
 
-async function ask(method: string, path: string, body?: object): Promise<unknown> {
-  const { url, token } = runningServer(server.folder)
-  const init = { method, headers: { Authorization: `Bearer ${token}` } }
-  const answer = await fetch(`${url}/workflows${path}`, body ? { ...init, body: JSON.stringify(body) } : init)
-  const said = await answer.text()
-  if (answer.ok) return said === '' ? undefined : JSON.parse(said)
-  if (answer.status === 401)
-    throw new StartError('The server does not know this token. Set TOOLRACK_TOKEN to your approver token.', 1)
-  throw new Error((JSON.parse(said) as ErrorBody).error.message)
+function ask(method: string, path: string, body?: object): Promise<unknown> {
+  return askRunningServer(folder, method, path, body)
 }
