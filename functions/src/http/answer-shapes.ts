@@ -149,6 +149,10 @@ export const invocationMeta = z.strictObject({
   replayed: z.boolean(),
   artifact: z.string().exactOptional(),
   approval: z.strictObject({ id: uuid, expiresAt: time }).exactOptional(),
+  consent: z
+    .strictObject({ module: z.string(), layer, grantsDigest: digest })
+    .exactOptional()
+    .describe('With `GRANTS_PENDING`: the module, its layer, and the digest that a person must accept.'),
   decision: decision.exactOptional(),
   grants: z.array(grant).exactOptional().describe('What the tool was granted. Missing if nothing has run.'),
 }) satisfies z.ZodType<InvocationMeta>

@@ -80,6 +80,10 @@ test("the caller's own secret needs the caller's consent to exactly these grants
   expect(refused.body['error']).toMatch(
     /^shop:caller of the file module shop asks for your own secret OWN_KEY, and you have not consented; nothing was run\. To consent: npm run secrets -- consent file shop sha256:[0-9a-f]{64}, or PUT \/workflows\/secrets\/consents\/file\/shop /,
   )
+  expect(refused.body).toMatchObject({
+    textResultForLlm: expect.stringMatching(/nothing was run\. Only a person can accept this\. /),
+    meta: { consent: { module: 'shop', layer: 'file', grantsDigest: expect.stringMatching(/^sha256:/) } },
+  })
   await consent('shop:both')
   expect((await invoke('shop:caller')).code).toBe('GRANTS_PENDING')
   await consent('shop:caller')
