@@ -65,8 +65,12 @@ export type ResourceUsage = {
   readonly maxRssBytes: number
 }
 
-/** A consent that somebody must give before a tool can be called: the module, its layer, and the digest to accept. */
+/**
+ * A consent that somebody must give before a tool can be called. `of` is `module` for the grants of the module, which its owner or
+ * an admin accepts, and `caller` for the caller's own secrets, to which only the caller can consent.
+ */
 export type AskedConsent = {
+  readonly of: 'module' | 'caller'
   readonly module: string
   readonly layer: Layer
   readonly grantsDigest: Digest

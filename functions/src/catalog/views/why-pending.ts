@@ -39,8 +39,10 @@ export function acceptCommand(module: string, layer: Layer): string {
   return `npm run grants -- accept ${module}${layer === 'global' ? ' --layer global' : ''}`
 }
 
+type Asking = Omit<AskedConsent, 'of'>
+
 /** How the grants of a module are accepted, and by whom. */
-function howToAccept({ module, layer, grantsDigest }: AskedConsent): string {
+function howToAccept({ module, layer, grantsDigest }: Asking): string {
   const query = layer === 'user' ? '' : `?layer=${layer}`
   const who = layer === 'user' ? 'The user who owns the module accepts them' : 'An admin accepts them'
   const route = `POST /workflows/tools/modules/${module}/grants${query} with {"digest":"${grantsDigest}"}`
@@ -48,7 +50,7 @@ function howToAccept({ module, layer, grantsDigest }: AskedConsent): string {
 }
 
 /** What the answer to an upload says if the tools of the module wait for consent. */
-export function waitsMessage(asking: AskedConsent & { readonly grants: readonly Grant[] }): string {
+export function waitsMessage(asking: Asking & { readonly grants: readonly Grant[] }): string {
   return `The tools of ${asking.module} wait for consent: it asks for ${grantsText(asking.grants)}. ${howToAccept(asking)}`
 }
 
@@ -80,5 +82,5 @@ export function pendingRefusal(entry: CatalogEntry): GrantsPending | undefined {
   const wants = grants.length === 0 ? 'grants' : grantsText(grants)
   const asked = { module, layer, grantsDigest }
   const lacks = `${name} waits for consent: its module asks for ${wants}`
-  return new GrantsPending(asked, { lacks, how: howToAccept(asked) })
+  return new GrantsPending({ of: 'module', ...asked }, { lacks, how: howToAccept(asked) })
 }

@@ -141,7 +141,7 @@ function noConsent(
   const names = needed.filter(({ isOfCaller }) => isOfCaller).map(({ name }) => name)
   const which = `your own secret${names.length > 1 ? 's' : ''} ${names.join(', ')}`
   return new GrantsPending(
-    { module, layer, grantsDigest: digest },
+    { of: 'caller', module, layer, grantsDigest: digest },
     {
       lacks: `${tool} of the ${layer} module ${module} asks for ${which}, and you have not consented`,
       how: `To consent: npm run secrets -- consent ${layer} ${module} ${digest}, or PUT /workflows/secrets/consents/${layer}/${module} {"digest": "${digest}"} with a token that may approve.`,

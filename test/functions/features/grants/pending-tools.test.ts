@@ -48,7 +48,7 @@ test('a call of a tool that waits is refused on every way, and says who can acce
       const { code, error, textResultForLlm, meta } = failure
       expect([status, code]).toEqual([403, 'GRANTS_PENDING'])
       expect(error).toMatch(SENTENCE)
-      expect(meta.consent).toEqual({ module: 'wait', layer: 'user', grantsDigest: DIGEST })
+      expect(meta.consent).toEqual({ of: 'module', module: 'wait', layer: 'user', grantsDigest: DIGEST })
       expect(textResultForLlm).toBe(FOR_MODEL)
     }
   const simulated = await ask('ann', 'POST /permissions/simulate', { body: call })

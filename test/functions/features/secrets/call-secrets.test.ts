@@ -82,7 +82,14 @@ test("the caller's own secret needs the caller's consent to exactly these grants
   )
   expect(refused.body).toMatchObject({
     textResultForLlm: expect.stringMatching(/nothing was run\. Only a person can accept this\. /),
-    meta: { consent: { module: 'shop', layer: 'file', grantsDigest: expect.stringMatching(/^sha256:/) } },
+    meta: {
+      consent: {
+        of: 'caller',
+        module: 'shop',
+        layer: 'file',
+        grantsDigest: expect.stringMatching(/^sha256:/),
+      },
+    },
   })
   await consent('shop:both')
   expect((await invoke('shop:caller')).code).toBe('GRANTS_PENDING')
