@@ -4,8 +4,9 @@ import { runCommand, SetupError } from './toolchain/setup-error.mjs'
 
 const command = {
   name: 'grants',
-  about: `Shows what the modules of the embedded server ask for that runs with the data folder: packages, hosts of the network, secrets.
+  about: `Shows what modules ask for: packages, hosts of the network, and secrets. Asks the embedded server that runs with the data folder.
 accept prints the grants of a module and accepts them, so that its tools can be called. revoke takes the consent back.
+The token is the approver token of the data folder. If there are several users, set TOOLRACK_TOKEN to your own approver token.
 
   npm run grants -- list
   npm run grants -- show weather

@@ -6,7 +6,8 @@ const command = {
   name: 'secrets',
   about: `Stores secrets for tools, such as API keys, on the embedded server that runs with the data folder. set asks for the value and does
 not show it, or reads it from a pipe. Nobody can read a stored value again. rotate seals all secrets with a new key. consent lets a
-module of another layer have your own secrets.
+module of another layer have your own secrets. The token is the approver token of the data folder. If there are several users, set
+TOOLRACK_TOKEN to your own approver token.
 
   npm run secrets -- set WEATHER_API_KEY
   npm run secrets -- set WEATHER_API_KEY --layer global < key.txt

@@ -5,7 +5,8 @@ import { runCommand, SetupError } from './toolchain/setup-error.mjs'
 const command = {
   name: 'users',
   about: `Gives several users of one machine access to npm start. add and renew print two tokens once: one for programs and models,
-and one that also decides approvals and writes rules. With the first user, the single user's printed token ends.
+and one that also decides approvals, accepts grants, and writes rules and secrets. With the first user, the single user's printed
+token ends.
 
   npm run users -- add ada
   npm run users -- list`,

@@ -10,17 +10,19 @@ afterEach(() => server[Symbol.asyncDispose]())
 
 const grants = (): Grants => new Grants({ service: server.origin, token: 't' })
 const DIGEST = `sha256:${'a'.repeat(64)}` as const
-const WAITS = { module: 'm', layer: 'user', grants: [], grantsDigest: DIGEST, state: 'pending' }
+const STATE = { module: 'm', layer: 'user', grants: [], grantsDigest: DIGEST, state: 'pending' }
+const WAITS = { ...STATE, tools: ['m:one'] }
 
 test('what waits is listed, accepted with its digest, and revoked', async () => {
   const bodies: string[] = []
-  const accepted = json({ ...WAITS, state: 'accepted' })
+  const accepted = json({ ...STATE, state: 'accepted' })
   server.answers = [
     json({ items: [WAITS] }),
     (req, res) => void text(req).then((body) => (bodies.push(body), accepted(req, res))),
-    json(WAITS),
+    json(STATE),
   ]
-  expect(await grants().pending()).toEqual([WAITS])
+  const [waiting] = await grants().pending()
+  expect([waiting, waiting?.tools]).toEqual([WAITS, ['m:one']])
   expect(await grants().accept('m', DIGEST)).toMatchObject({ state: 'accepted' })
   expect(await grants().revoke('m', 'global')).toMatchObject({ state: 'pending' })
   expect(bodies).toEqual([JSON.stringify({ digest: DIGEST })])

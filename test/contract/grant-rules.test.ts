@@ -181,7 +181,7 @@ test('the reason names the rule and the grant', () => {
     'Rule 0 for everybody says ask: the tool asks for network api.example.com.',
   )
   expect(reasonOf({ effect: 'allow', grant: 'network', value: 'b.com' }, HOST)).toBe(
-    'Rule 0 for everybody limits network to what such rules allow: the tool asks for network api.example.com.',
+    'The rules for everybody allow only some hosts of the network: api.example.com is not among them (rule 0).',
   )
   // A value that no check has seen may have any characters.
   expect(reasonOf({ effect: 'deny', grant: 'network', value: '*' }, { ...HOST, value: 'a\nRule 1' })).toBe(

@@ -95,6 +95,7 @@ withPython('check tells each fault, failed example, note and print with its plac
   expect(stdout).toMatch(
     /mixed:who.*\n {4}example 0: skipped, because a check has neither secrets nor a network/,
   )
+  expect(stdout).toContain('    secrets   A_KEY\n')
   expect(stdout).toMatch(/\n {2}mixed:by_place: refused\n {4}mixed\.py, line \d+: .* Remove the \/ from/)
   expect(stdout).toContain(String.raw`    | imported \u001b[31m`)
   expect(stdout).not.toContain('\u001b')
@@ -275,6 +276,19 @@ withPython('a module that exits or prints 1 MB is told in a few lines', async ()
   expect([called?.code, called?.stdout]).toEqual([0, 'ok\n'])
   expect(called?.stderr).toMatch(/^y{60000,70000}\n… what it printed after this was not kept\n$/)
 })
+
+withPython(
+  'a package that cannot be had is a refusal, and the folder of the author stays as it is',
+  async () => {
+    const head = '# /// script\n# dependencies = ["no-such-package-xyz"]\n# ///\n'
+    using folder = folderOf({ 'asks.py': `${head}TOOL_SPECS = []\n` })
+    using wheels = temporaryFolder()
+    const env = { TOOLRACK_DATA: '', TOOLRACK_PACKAGES_WHEELS: wheels.path }
+    const { code, stdout } = await runTool({ folder: folder.path, env }, 'check', 'asks.py')
+    expect([code, stdout]).toEqual([1, expect.stringMatching(/^asks\.py: refused\n.*no-such-package-xyz/)])
+    expect(readdirSync(folder.path)).toEqual(['asks.py'])
+  },
+)
 
 withPython('Ctrl-C ends the command and every process that it has started', async () => {
   using folder = folderOf({ 'hangs.py': 'while True:\n    pass\nTOOL_SPECS = []\n' })

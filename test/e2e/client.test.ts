@@ -67,8 +67,9 @@ const WORKFLOW_RUNNER = 'docs/examples/workflow-runner.mjs'
 /** What the fragments on the pages, which are no whole programs, take from their surroundings. */
 const SURROUNDINGS = `
 import { ToolDefs, ToolDispatcher, ToolWraps, type JsonObject } from '@toolrack/client'
-declare const service: string, token: string, defs: ToolDefs, dispatcher: ToolDispatcher, history: string
+declare const service: string, token: string, approverToken: string, key: string, defs: ToolDefs, dispatcher: ToolDispatcher, history: string
 declare function showToUser(...asked: unknown[]): Promise<void>
+declare function userAccepts(...asked: unknown[]): Promise<boolean>
 `
 
 async function run(path: string, env: NodeJS.ProcessEnv = {}, ...args: readonly string[]): Promise<string> {

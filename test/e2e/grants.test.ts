@@ -17,7 +17,16 @@ const CLI = fileURLToPath(new URL('functions/src/hosts/local/grants-cli.ts', ROO
 
 /** What `npm run grants` prints, and its exit code. */
 function grants(data: string, ...args: readonly string[]): readonly [number | null, string] {
-  const env = { PATH: process.env['PATH'], TOOLRACK_DATA: data }
+  return grantsWith({}, data, ...args)
+}
+
+/** The same with additional variables. */
+function grantsWith(
+  variables: NodeJS.ProcessEnv,
+  data: string,
+  ...args: readonly string[]
+): readonly [number | null, string] {
+  const env = { PATH: process.env['PATH'], TOOLRACK_DATA: data, ...variables }
   const { stdout, stderr, status } = spawnSync(process.execPath, [CLI, ...args], { env, encoding: 'utf8' })
   return [status, stdout + stderr]
 }
@@ -73,6 +82,11 @@ withPython(
     expect(grants(own.data, 'list')).toEqual([
       0,
       expect.stringContaining('web  (layer user)  waits for consent\n  network  example.com\n'),
+    ])
+    const printed = { TOOLRACK_TOKEN: own.token }
+    expect(grantsWith(printed, own.data, 'accept', 'web')).toEqual([
+      1,
+      expect.stringContaining('The token of the variable TOOLRACK_TOKEN was used, and it is not an approver'),
     ])
     const since = (await own.fetch('/workflows/tools/list')).headers.get('X-Tools-Revision') ?? ''
     expect(grants(own.data, 'accept', 'web')).toEqual([
@@ -214,6 +228,8 @@ withPython('TOOLRACK_GRANTS=accept answers for uploads and for folders', async (
   )
   await upload(own, 'up', asking('up', 'example.com'))
   expect(await code(own, 'up')).toBe('it ran')
+  for (const listed of ['open  (layer file)', 'up  (layer user)'])
+    expect(grants(own.data, 'list')[1]).toContain(`${listed}  is accepted by TOOLRACK_GRANTS\n`)
   expect(grants(own.data, 'revoke', 'open')[0]).toBe(0)
   expect(await code(own, 'open')).toBe('GRANTS_PENDING')
 })

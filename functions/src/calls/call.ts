@@ -1,4 +1,5 @@
 import type {
+  AskedConsent,
   Digest,
   InvocationResult,
   JsonObject,
@@ -159,6 +160,8 @@ export type CallOutcome = {
   readonly artifact: string | null
   /** The approval that the call waits for. `expiresAt` is RFC 3339, UTC. */
   readonly approval: { readonly id: string; readonly expiresAt: string } | null
+  /** The consent that the call lacks. Undefined unless its code is GRANTS_PENDING. */
+  readonly consent?: AskedConsent
   /** How many seconds later the same call may succeed. Null if this is not known. */
   readonly retryAfterSeconds: number | null
   /** True if the caller disconnected after the call had been sent to a runner. The tool may have run nevertheless. */

@@ -2,6 +2,7 @@ import { isToolrackError, toolFailure } from '@toolrack/contract'
 import { inspect } from 'node:util'
 import type { Log, LogFields } from '../log.ts'
 import { outcomeOf, type Known, type CallOutcome, type Received } from './call.ts'
+import { outcomeOfRefusal } from './refused-call.ts'
 
 /** Runs the steps inside a step. It never rejects: errors become outcomes too. */
 export type Next<Call> = (call: Call) => Promise<CallOutcome>
@@ -111,7 +112,7 @@ const FAILED = 'The service failed; its log has the reason under the invocationI
 
 /** The outcome of a step that threw before `next`. An unexpected error is logged, and the model gets INTERNAL. */
 function outcomeOfError(thrown: unknown, call: Known, step: string, { log }: StepFailures): CallOutcome {
-  if (isToolrackError(thrown)) return outcomeOf(call, toolFailure(thrown.code, thrown.message))
+  if (isToolrackError(thrown)) return outcomeOfRefusal(call, thrown)
   log.error('call failed', fieldsOf(thrown, call, step))
   return outcomeOf(call, toolFailure('INTERNAL', FAILED))
 }

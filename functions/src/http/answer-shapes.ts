@@ -149,6 +149,12 @@ export const invocationMeta = z.strictObject({
   replayed: z.boolean(),
   artifact: z.string().exactOptional(),
   approval: z.strictObject({ id: uuid, expiresAt: time }).exactOptional(),
+  consent: z
+    .strictObject({ of: z.enum(['module', 'caller']), module: z.string(), layer, grantsDigest: digest })
+    .exactOptional()
+    .describe(
+      'With `GRANTS_PENDING`: the digest that a person must accept. `of` is `module` for the grants of the module, and `caller` for secrets of the caller.',
+    ),
   decision: decision.exactOptional(),
   grants: z.array(grant).exactOptional().describe('What the tool was granted. Missing if nothing has run.'),
 }) satisfies z.ZodType<InvocationMeta>

@@ -3,7 +3,12 @@ import { optionInvalid } from './errors.ts'
 import { JsonService, type JsonServiceOptions } from './json-service.ts'
 
 /** A module and what its tools ask for. They cannot be called as long as its state is `pending`. */
-export type AskingModule = {
+export type AskingModule = ModuleGrants & {
+  /** The names of the module's tools, sorted. */
+  readonly tools: readonly string[]
+}
+
+type ModuleGrants = {
   readonly module: string
   readonly layer: Layer
   readonly grants: readonly Grant[]
@@ -13,7 +18,7 @@ export type AskingModule = {
 }
 
 /** The grants of one module, and who has accepted them. */
-export type DecidedModule = AskingModule & {
+export type DecidedModule = ModuleGrants & {
   readonly acceptedBy: string | null
   readonly acceptedAt: string | null
 }

@@ -49,7 +49,7 @@ export type ToolList<Tool extends JsonObject | ListedTool = ListedTool> = {
   readonly tokens?: ListTokens | undefined
   /** The first twenty requested names that no tool has. */
   readonly unknown: readonly string[]
-  /** The first twenty requested names of tools that a scope or the session's selection leaves out. */
+  /** The first twenty requested names of tools that a scope or the session's selection leaves out, or that wait for consent. */
   readonly leftOut: readonly string[]
   /** The first twenty items of the requested scopes that match no tool. They may be misspelled. */
   readonly unmatched: readonly string[]

@@ -62,7 +62,13 @@ export type {
 } from './tool-definition.ts'
 export { isToolName, readableName, TOOL_NAME_RULE, toolNameFault } from './tool-name.ts'
 export { isToolResult, toolFailure, toolResult } from './tool-result.ts'
-export type { InvocationMeta, InvocationResult, ResourceUsage, ToolResult } from './tool-result.ts'
+export type {
+  AskedConsent,
+  InvocationMeta,
+  InvocationResult,
+  ResourceUsage,
+  ToolResult,
+} from './tool-result.ts'
 export { errorBody, isToolrackError, ToolrackError } from './toolrack-error.ts'
 export type { ErrorBody, ErrorDetail } from './toolrack-error.ts'
 export type { AnthropicTool } from './vendors/anthropic.ts'

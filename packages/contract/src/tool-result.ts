@@ -3,6 +3,7 @@ import type { ErrorCode } from './error-code.ts'
 import type { Grant } from './grants.ts'
 import type { RuleDecision } from './rules/decide-call.ts'
 import { isJsonObject, type JsonValue } from './json.ts'
+import type { Layer } from './tool-definition.ts'
 
 /** The result of a call. `Data` is the type of the returned value. */
 export type ToolResult<Data = JsonValue> =
@@ -64,6 +65,17 @@ export type ResourceUsage = {
   readonly maxRssBytes: number
 }
 
+/**
+ * A consent that somebody must give before a tool can be called. `of` is `module` for the grants of the module, which its owner or
+ * an admin accepts, and `caller` for the caller's own secrets, to which only the caller can consent.
+ */
+export type AskedConsent = {
+  readonly of: 'module' | 'caller'
+  readonly module: string
+  readonly layer: Layer
+  readonly grantsDigest: Digest
+}
+
 /** Facts about a call. A field is null if the call has ended before its value was known. */
 export type InvocationMeta = {
   readonly invocationId: string
@@ -82,6 +94,8 @@ export type InvocationMeta = {
   readonly artifact?: string
   /** The approval that the call waits for. `expiresAt` is RFC 3339 in UTC. */
   readonly approval?: { readonly id: string; readonly expiresAt: string }
+  /** The consent that the call lacks, if its code is GRANTS_PENDING. */
+  readonly consent?: AskedConsent
   /** What the rules have decided about the call. Absent if there are no rules, or if no tool was found. */
   readonly decision?: RuleDecision
   /** The grants that the tool had in this call. Absent if it asks for none, or if nothing ran. */

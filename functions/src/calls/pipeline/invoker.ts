@@ -83,7 +83,7 @@ function eventsTo(listen: Asked['listen'], invocationId: string, log: Log) {
 }
 
 function metaOf(invocationId: string, outcome: CallOutcome): InvocationMeta {
-  const { call, isolation, executionTimeMs, usage, replayed, artifact, approval } = outcome
+  const { call, isolation, executionTimeMs, usage, replayed, artifact, approval, consent } = outcome
   const grants = usedGrants(outcome)
   return {
     invocationId,
@@ -96,6 +96,7 @@ function metaOf(invocationId: string, outcome: CallOutcome): InvocationMeta {
     replayed,
     ...(artifact !== null && { artifact }),
     ...(approval !== null && { approval }),
+    ...(consent && { consent }),
     ...(call.decision && call.decision.owner !== null && { decision: call.decision }),
     ...(grants && { grants }),
   }

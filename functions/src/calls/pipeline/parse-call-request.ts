@@ -10,6 +10,7 @@ export function parseCallRequest(body: JsonValue): CallRequest {
   const hint = meantFields(body, Object.keys(rest))
   if (typeof name !== 'string') throw invalid('/name', 'it must be the name of a tool', hint)
   if (session !== undefined) throw new ToolrackError('BODY_INVALID', NO_SESSION)
+  if (Object.hasOwn(rest, 'dryRun')) throw new ToolrackError('BODY_INVALID', NO_DRY_RUN)
   if (Object.keys(rest).length > 0)
     throw invalid(
       '',
@@ -24,6 +25,8 @@ export function parseCallRequest(body: JsonValue): CallRequest {
 }
 
 const NO_SESSION = 'A session is named in the address, not in the body: ?session=ID.'
+
+const NO_DRY_RUN = 'A dry run is asked for in the address, not in the body: ?dryRun=1.'
 
 /** Checks the arguments of a call from any route. Throws ARGUMENTS_INVALID. */
 export function callArguments(args: JsonValue): JsonObject {

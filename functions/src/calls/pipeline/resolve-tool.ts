@@ -12,12 +12,13 @@ import { changed, maySee, refusalOf, whyNotCalled } from '../../access/visible.t
 import { definitionOf, type CatalogEntry } from '../../catalog/views/catalog-entry.ts'
 import type { CatalogView } from '../../catalog/views/catalog-view.ts'
 import type { ListedCatalog } from '../../catalog/views/listed-catalog.ts'
-import { pendingRefusal } from '../../catalog/views/why-pending.ts'
+import { GrantsPending, pendingRefusal } from '../../catalog/views/why-pending.ts'
 import { whyNotInSession } from '../../catalog/views/why-not-in-session.ts'
 import type { SessionSelection } from '../../catalog/views/session-selection.ts'
 import { nearMiss } from '../../catalog/schemas/near-miss.ts'
 import { outcomeOf, type CallOutcome, type CallRequest, type Requested, type Resolved } from '../call.ts'
 import type { Next, Step } from '../onion.ts'
+import { outcomeOfRefusal } from '../refused-call.ts'
 
 export type ResolveParts = {
   readonly catalog: ListedCatalog
@@ -49,6 +50,7 @@ type InSession = Requested & Pick<Resolved, 'session'>
 
 async function resolveIn(view: CatalogView, call: InSession, next: Next<Resolved>): Promise<CallOutcome> {
   const found = find(view, call)
+  if (found instanceof GrantsPending) return outcomeOfRefusal({ ...call, view }, found)
   if (found instanceof ToolrackError) return outcomeOf({ ...call, view }, withSuggestion(view, call, found))
   const { howRun, limits } = found
   const request = withoutOmitted(call.request, found)

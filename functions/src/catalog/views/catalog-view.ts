@@ -140,16 +140,16 @@ export class CatalogView {
   }
 
   /**
-   * Why the list leaves out the tool with this name or alias. Undefined if no filter leaves it out, if rules hide it, or if it
-   * waits for consent.
+   * True if there is a tool with this name or alias, and the list leaves it out because of a filter, or because it waits for
+   * consent. False if rules hide it.
    */
-  leftOut(nameOrAlias: string): LeftOut | undefined {
+  leavesOut(nameOrAlias: string): boolean {
     const meant = this.meaning(nameOrAlias)
-    if (!meant || meant.pendingGrants !== undefined || this.#rules?.hides(meant)) return undefined
-    return this.#filter?.leavesOut(meant)
+    if (!meant || this.#rules?.hides(meant)) return false
+    return meant.pendingGrants !== undefined || this.#filter?.leavesOut(meant) !== undefined
   }
 
-  /** Does the same as `leftOut`, but checks neither whether rules hide the tool, nor whether it waits for consent. */
+  /** Why the filter leaves out the tool with this name or alias. Does not check whether rules hide it, or whether it waits. */
   filteredOut(nameOrAlias: string): LeftOut | undefined {
     const meant = this.meaning(nameOrAlias)
     return meant && this.#filter?.leavesOut(meant)

@@ -15,7 +15,7 @@ export type ListAnswer = {
   /** The number of definitions in each layer before they are merged and filtered, for example `user=3,global=41,file=14`. */
   readonly layers: string
   readonly unknown: string | undefined
-  /** The requested names of tools that a scope or the session leaves out. */
+  /** The requested names of tools that a scope or the session leaves out, or that wait for consent. */
   readonly leftOut: string | undefined
   /** The selected tools that are not in the list because the dialect cannot express them. */
   readonly quarantined: string | undefined

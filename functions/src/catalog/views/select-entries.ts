@@ -81,7 +81,7 @@ class Selection {
  * - `finders`: the tools by which a model finds other tools.
  * - `loaded`: the tools that the query wants at the end.
  * - `unknown`: the requested names for which there is no visible tool.
- * - `leftOut`: the requested names whose tools the filter of the view leaves out.
+ * - `leftOut`: the requested names whose tools the filter of the view leaves out, or that wait for consent.
  * - `hasMore`: true if the page is full.
  */
 export function* selectEntries(
@@ -202,7 +202,7 @@ export function named(view: CatalogView, names: ReadonlySet<string>) {
 
 /**
  * The requested names for which the list has no tool. `unknown`: the view has no such tool. `leftOut`: the filter of the view
- * leaves the tool out.
+ * leaves the tool out, or it waits for consent.
  */
 type Missing = { readonly unknown: string[]; readonly leftOut: string[] }
 
@@ -214,6 +214,6 @@ function resolved(
 ): CatalogEntry | undefined {
   const { name, digest } = parseNameEntry(requested)
   const entry = view.resolve(name)
-  if (!entry) (view.leftOut(name) ? leftOut : unknown).push(name)
+  if (!entry) (view.leavesOut(name) ? leftOut : unknown).push(name)
   return entry && (digest === undefined || digest === entry.digest) ? entry : undefined
 }

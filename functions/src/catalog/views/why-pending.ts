@@ -1,7 +1,7 @@
 import {
   GRANT_KINDS,
   ToolrackError,
-  type Digest,
+  type AskedConsent,
   type Grant,
   type GrantKind,
   type Layer,
@@ -39,7 +39,7 @@ export function acceptCommand(module: string, layer: Layer): string {
   return `npm run grants -- accept ${module}${layer === 'global' ? ' --layer global' : ''}`
 }
 
-type Asking = { readonly module: string; readonly layer: Layer; readonly grantsDigest: Digest }
+type Asking = Omit<AskedConsent, 'of'>
 
 /** How the grants of a module are accepted, and by whom. */
 function howToAccept({ module, layer, grantsDigest }: Asking): string {
@@ -54,18 +54,33 @@ export function waitsMessage(asking: Asking & { readonly grants: readonly Grant[
   return `The tools of ${asking.module} wait for consent: it asks for ${grantsText(asking.grants)}. ${howToAccept(asking)}`
 }
 
+/** The refusal of a call whose tool waits for consent. */
+export class GrantsPending extends ToolrackError {
+  readonly consent: AskedConsent
+  /** A shorter message. It has no command and no route, because a model must not try to accept anything. */
+  readonly textForModel: string
+
+  constructor(consent: AskedConsent, { lacks, how }: { readonly lacks: string; readonly how: string }) {
+    super('GRANTS_PENDING', `${lacks}; nothing was run. ${how}`)
+    this.consent = consent
+    this.textForModel = `${lacks}; nothing was run. ${TELL_THE_USER}`
+  }
+}
+
+const TELL_THE_USER = 'Only a person can accept this. Tell the user, and do not call the tool again before.'
+
 /** Why a tool that waits for consent cannot be called. Undefined if nothing is left to accept. */
 export function whyPending(entry: CatalogEntry): string | undefined {
-  const { name, layer, howRun, grants, pendingGrants } = entry
-  if (pendingGrants === undefined) return undefined
-  const module = howRun.by === 'python' ? howRun.module : name
-  const wants = grants.length === 0 ? 'grants' : grantsText(grants)
-  const how = howToAccept({ module, layer, grantsDigest: pendingGrants })
-  return `${name} waits for consent: its module asks for ${wants}; nothing was run. ${how}`
+  return pendingRefusal(entry)?.message
 }
 
 /** The refusal of a call of a tool that waits for consent. Undefined if nothing is left to accept. */
-export function pendingRefusal(entry: CatalogEntry): ToolrackError | undefined {
-  const message = whyPending(entry)
-  return message === undefined ? undefined : new ToolrackError('GRANTS_PENDING', message)
+export function pendingRefusal(entry: CatalogEntry): GrantsPending | undefined {
+  const { name, layer, howRun, grants, pendingGrants: grantsDigest } = entry
+  if (grantsDigest === undefined) return undefined
+  const module = howRun.by === 'python' ? howRun.module : name
+  const wants = grants.length === 0 ? 'grants' : grantsText(grants)
+  const asked = { module, layer, grantsDigest }
+  const lacks = `${name} waits for consent: its module asks for ${wants}`
+  return new GrantsPending({ of: 'module', ...asked }, { lacks, how: howToAccept(asked) })
 }

@@ -125,7 +125,8 @@ export const listHeaders = {
   'X-Tools-Layers':
     'The definitions of each layer before merge and filter: `user=3,global=41,file=14`. `stale`: the layer could not be read, and its last known state was used. `error`: no state of it is known. `rules=error`: rules that may hide tools could not be read.',
   'X-Tools-Unknown': 'Requested names that no tool has.',
-  'X-Tools-Left-Out': "Requested names that a scope or the session's selection leaves out.",
+  'X-Tools-Left-Out':
+    "Requested names that a scope or the session's selection leaves out, or whose tools wait for consent. Explain says why.",
   'X-Tools-Scope-Unmatched':
     'Items of the scopes that match no tool. Characters that a header cannot have are percent-encoded.',
   'X-Tools-Quarantined': 'Tools that are left out because the dialect cannot express them. Explain says why.',

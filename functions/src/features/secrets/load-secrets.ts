@@ -1,8 +1,9 @@
-import { grantsDigest, ToolrackError } from '@toolrack/contract'
+import { grantsDigest, ToolrackError, type Digest } from '@toolrack/contract'
 import type { Principal } from '../../access/principal.ts'
 import type { CallOutcome, CallSecrets, Resolved } from '../../calls/call.ts'
 import type { Next, Step } from '../../calls/onion.ts'
 import type { CatalogEntry } from '../../catalog/views/catalog-entry.ts'
+import { GrantsPending } from '../../catalog/views/why-pending.ts'
 import { EVERYBODY } from '../../documents/collection.ts'
 import { Turns } from '../../loop-turn.ts'
 import { StoredSecrets } from '../../redaction/stored-secrets.ts'
@@ -125,7 +126,7 @@ function sentence(tool: string, { name, owner }: Needed, why: 'missing' | 'unrea
   const who = isGlobal ? 'An admin stores it' : 'Store it'
   const more = isGlobal ? ' --layer global' : ''
   const query = isGlobal ? '?layer=global' : ''
-  return `${needs}, ${why === 'missing' ? lack : lost}; nothing was run. ${who}: npm run secrets -- set ${name}${more}, or PUT /secrets/${name}${query} {"value": "…"} with a token that may approve.`
+  return `${needs}, ${why === 'missing' ? lack : lost}; nothing was run. ${who}: npm run secrets -- set ${name}${more}, or PUT /workflows/secrets/${name}${query} {"value": "…"} with a token that may approve.`
 }
 
 function tooLong(tool: string, bytes: number): string {
@@ -135,12 +136,15 @@ function tooLong(tool: string, bytes: number): string {
 function noConsent(
   tool: string,
   needed: readonly Needed[],
-  { layer, module, digest }: ConsentModule & { readonly digest: string },
+  { layer, module, digest }: ConsentModule & { readonly digest: Digest },
 ): ToolrackError {
   const names = needed.filter(({ isOfCaller }) => isOfCaller).map(({ name }) => name)
   const which = `your own secret${names.length > 1 ? 's' : ''} ${names.join(', ')}`
-  return new ToolrackError(
-    'GRANTS_PENDING',
-    `${tool} of the ${layer} module ${module} asks for ${which}, and you have not consented; nothing was run. To consent: npm run secrets -- consent ${layer} ${module} ${digest}, or PUT /secrets/consents/${layer}/${module} {"digest": "${digest}"} with a token that may approve.`,
+  return new GrantsPending(
+    { of: 'caller', module, layer, grantsDigest: digest },
+    {
+      lacks: `${tool} of the ${layer} module ${module} asks for ${which}, and you have not consented`,
+      how: `To consent: npm run secrets -- consent ${layer} ${module} ${digest}, or PUT /workflows/secrets/consents/${layer}/${module} {"digest": "${digest}"} with a token that may approve.`,
+    },
   )
 }

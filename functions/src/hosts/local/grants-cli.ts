@@ -31,7 +31,7 @@ await runOperatorCommand(run)
 async function run(): Promise<void> {
   if (action === 'list') return list()
   const layer = values.layer ?? (await layerOf(name, action === 'accept' ? 'pending' : undefined))
-  const path = `/tools/modules/${encodeURIComponent(name)}/grants?layer=${encodeURIComponent(layer)}`
+  const path = pathOf({ module: name, layer })
   const module = (await askServer('GET', path)) as Module
   console.log(lines(module))
   if (action === 'accept' && module.state === 'pending') {
@@ -49,8 +49,20 @@ async function run(): Promise<void> {
 
 async function list(): Promise<void> {
   const found = (await modules()).filter(({ layer }) => values.layer === undefined || layer === values.layer)
-  for (const module of found) console.log(lines(module))
+  for (const module of found) console.log(lines(await withConsent(module)))
   if (found.length === 0) console.log('No module asks for grants.')
+}
+
+/** The module with who has accepted its grants, which the list does not have. */
+async function withConsent(module: Module): Promise<Module> {
+  if (module.state !== 'accepted') return module
+  const { grantsDigest, acceptedBy } = (await askServer('GET', pathOf(module))) as Module
+  // Two watched folders can have a module of this name.
+  return grantsDigest === module.grantsDigest ? { ...module, acceptedBy: acceptedBy ?? null } : module
+}
+
+function pathOf({ module, layer }: { readonly module: string; readonly layer: string }): string {
+  return `/tools/modules/${encodeURIComponent(module)}/grants?layer=${encodeURIComponent(layer)}`
 }
 
 /** The layer in which the module with this name is. If it is in several, the one where it is in the wanted state. */

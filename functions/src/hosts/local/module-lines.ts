@@ -23,10 +23,8 @@ export function moduleLines(terminal: Shown): (news: FolderNews) => void {
     const more = faults.length - FAULTS_SHOWN_MAX
     const lines = [
       `module  ${harmless(news.file)}  ${headline(news)}`,
-      ...('waits' in news && news.waits
-        ? rows(waitsLine({ layer: 'file', ...news.waits }), terminal.columns)
-        : []),
-      ...(news.kind === 'waits' ? rows(waitsLine(news), terminal.columns) : []),
+      ...('waits' in news && news.waits ? waitsRows({ layer: 'file', ...news.waits }, terminal.columns) : []),
+      ...(news.kind === 'waits' ? waitsRows(news, terminal.columns) : []),
       ...faults.slice(0, FAULTS_SHOWN_MAX).flatMap((fault) => rows(fault, terminal.columns)),
       ...(more > 0 ? [`${MARGIN}… and ${more} more; GET /api/tools shows all`] : []),
       '',
@@ -37,8 +35,10 @@ export function moduleLines(terminal: Shown): (news: FolderNews) => void {
 
 type Waits = Pick<Extract<FolderNews, { kind: 'waits' }>, 'layer' | 'module' | 'grants'>
 
-function waitsLine({ layer, module, grants }: Waits): string {
-  return `waits for consent: ${grantsText(grants)} — ${acceptCommand(module, layer)}`
+/** What the module asks for, and the command that accepts it in one unbroken row, so that it can be copied. */
+function waitsRows({ layer, module, grants }: Waits, columns: number): readonly string[] {
+  const asks = rows(`waits for consent: ${grantsText(grants)}. To accept:`, columns)
+  return [...asks, `${MARGIN}${harmless(acceptCommand(module, layer))}`]
 }
 
 /** One line about what is done with a file. It is cut off, because parts of it come from an index of packages. */

@@ -1,8 +1,13 @@
 import type { ErrorBody } from '@toolrack/contract'
 import { resolve } from 'node:path'
+import { NOT_AN_APPROVER } from '../../access/action.ts'
 import { harmless } from '../../log.ts'
 import { runningServer } from './running-server.ts'
 import { EXIT, StartError } from './start-error.ts'
+
+/** The token of the variable may be the one of programs, which people put there for the API. */
+const WRONG_VARIABLE =
+  'The token of the variable TOOLRACK_TOKEN was used, and it is not an approver token. Set the variable to your approver token, or unset it: then the file approver-token of the data folder is used. Nothing was changed.'
 
 /** Runs a command of the operator. If it throws, prints the message, and the exit code is 1. */
 export async function runOperatorCommand(run: () => Promise<void>): Promise<void> {
@@ -35,5 +40,6 @@ export async function askServer(method: string, path: string, body?: object): Pr
       'The server does not know this token. Set TOOLRACK_TOKEN to your approver token.',
       EXIT.badConfig,
     )
-  throw new Error((JSON.parse(said) as ErrorBody).error.message)
+  const { message } = (JSON.parse(said) as ErrorBody).error
+  throw new Error(message === NOT_AN_APPROVER && process.env['TOOLRACK_TOKEN'] ? WRONG_VARIABLE : message)
 }

@@ -1,5 +1,6 @@
 import { text } from 'node:stream/consumers'
 import { parseArgs } from 'node:util'
+import { isSecretName, SECRET_NAME_RULE, valueFault } from '../../features/secrets/secret.ts'
 import { hiddenLine } from './hidden-line.ts'
 import { askServer, operatedServer, runOperatorCommand } from './operator-command.ts'
 
@@ -20,9 +21,15 @@ async function run(): Promise<void> {
   if (action === 'list') return list()
   if (action === 'rotate') return rotate()
   if (action === 'set') {
+    if (!isSecretName(name))
+      throw new Error(
+        `${words[0] ?? ''} cannot be the name of a secret: ${SECRET_NAME_RULE}. Nothing was stored.`,
+      )
     // Nobody types a value that no server can take.
     operatedServer()
     const value = await readValue()
+    const fault = valueFault(value)
+    if (fault !== undefined) throw new Error(`The value cannot be stored: ${fault}. Nothing was stored.`)
     await askServer('PUT', `/secrets/${name}${query}`, { value })
     return console.log(`${words[0] ?? ''} is stored (layer ${layer}). Nobody can read it again.`)
   }

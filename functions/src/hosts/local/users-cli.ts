@@ -49,7 +49,7 @@ function put(others: readonly LocalUser[], who: string, isAdmin: boolean, isNew:
   token           ${tokens.token}
   approver token  ${tokens.approverToken}
 
-Programs and models get the token. Only ${who} gets the approver token, which also decides approvals and writes rules.
+Programs and models get the token. Only ${who} gets the approver token, which also decides approvals, accepts grants, and writes rules and secrets.
 A server that runs with ${path} knows them within a second.`)
   if (isNew)
     console.log(

@@ -162,14 +162,24 @@ function decisionByRule(owner: RuleOwner, rule: number, effect: RuleEffect): Rul
 }
 
 function decisionByGrant(owner: RuleOwner, { effect, rule, grant, isLimit }: GrantFinding): RuleDecision {
-  const says = isLimit ? `limits ${grant.kind} to what such rules allow` : `says ${effect}`
-  const reason = `Rule ${rule} ${of(owner)} ${says}: the tool asks for ${shownGrant(grant)}.`
+  const reason = isLimit
+    ? `The rules ${of(owner)} allow only some ${LIMITED[grant.kind]}: ${shownValue(grant)} is not among them (rule ${rule}).`
+    : `Rule ${rule} ${of(owner)} says ${effect}: the tool asks for ${shownGrant(grant)}.`
   return { effect, owner, rule, reason }
 }
 
-/** A grant in a sentence. A value of a definition that no check has seen can have any characters, so it is not always shown. */
+/** What the values of each kind of grants are called in a sentence. */
+const LIMITED = { network: 'hosts of the network', packages: 'packages', secrets: 'secrets' } as const
+
+/** A value of a definition that no check has seen can have any characters, so it is not always shown. */
+const SHOWN = /^[\x20-\x7e]{1,256}$/
+
 function shownGrant({ kind, value }: Grant): string {
-  return /^[\x20-\x7e]{1,256}$/.test(value) ? `${kind} ${value}` : kind
+  return SHOWN.test(value) ? `${kind} ${value}` : kind
+}
+
+function shownValue({ value }: Grant): string {
+  return SHOWN.test(value) ? value : 'what the tool asks for'
 }
 
 /**

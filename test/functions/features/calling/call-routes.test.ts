@@ -150,6 +150,13 @@ test.each<[string, string, number, ErrorCode, RegExp]>([
     'BODY_INVALID',
     /\/name: it must be the name of a tool\. Did you mean 'name' and 'arguments'\?$/,
   ],
+  [
+    'a dry run',
+    '{"name":"ECHO","dryRun":true}',
+    400,
+    'BODY_INVALID',
+    /in the address, not .*: \?dryRun=1\.$/,
+  ],
   ['a session', '{"name":"ECHO","session":"s"}', 400, 'BODY_INVALID', /session/],
   ['a context that is no object', '{"name":"ECHO","context":1}', 400, 'BODY_INVALID', /\/context/],
   [

@@ -34,15 +34,22 @@ const WOULD_RUN = 'RUNNER_UNAVAILABLE'
 const SENTENCE =
   /^wait:one waits for consent: its module asks for packages pandas>=2; network a\.example\.com; nothing was run\. The user who owns the module accepts them: npm run grants -- accept wait on the machine of an embedded server, or POST \/workflows\/tools\/modules\/wait\/grants with \{"digest":"sha256:[0-9a-f]{64}"\} and a token that may approve\.$/
 
+/** A model learns what is missing, but not how it is accepted. */
+const FOR_MODEL =
+  'wait:one waits for consent: its module asks for packages pandas>=2; network a.example.com; nothing was run. Only a person can accept this. Tell the user, and do not call the tool again before.'
+
 test('a call of a tool that waits is refused on every way, and says who can accept, and how', async () => {
   await upload('wait')
   const call = { name: 'wait:one', arguments: {} }
   for (const name of ['wait:one', 'wait__one'])
     for (const query of ['', '?dryRun=1']) {
       const { status, body } = await ask('ann', `POST /tools/invoke${query}`, { body: { ...call, name } })
-      const { code, error } = body as unknown as Extract<InvocationResult, { resultType: 'failure' }>
+      const failure = body as unknown as Extract<InvocationResult, { resultType: 'failure' }>
+      const { code, error, textResultForLlm, meta } = failure
       expect([status, code]).toEqual([403, 'GRANTS_PENDING'])
       expect(error).toMatch(SENTENCE)
+      expect(meta.consent).toEqual({ of: 'module', module: 'wait', layer: 'user', grantsDigest: DIGEST })
+      expect(textResultForLlm).toBe(FOR_MODEL)
     }
   const simulated = await ask('ann', 'POST /permissions/simulate', { body: call })
   expect(simulated).toMatchObject({ status: 403, code: 'GRANTS_PENDING' })
@@ -50,7 +57,10 @@ test('a call of a tool that waits is refused on every way, and says who can acce
   const dispatched = await ask('ann', 'POST /tools/dispatch', { body: { tool_calls: calls } })
   expect(dispatched).toMatchObject({
     status: 200,
-    body: { results: [{ result: { code: 'GRANTS_PENDING' } }] },
+    body: {
+      messages: [{ content: FOR_MODEL }],
+      results: [{ result: { code: 'GRANTS_PENDING', meta: { consent: { module: 'wait' } } } }],
+    },
   })
   await accept('wait')
   expect((await ask('ann', 'POST /tools/invoke', { body: call })).code).toBe(WOULD_RUN)
@@ -91,16 +101,17 @@ test.each(LISTS.map(([what, ...request]) => ({ what, request })))(
 
 const listCounts = (): Promise<Answered> => ask('ann', 'GET /tools/list?names=counts:one,counts:two&tokens=1')
 
-test('the counts of a list do not count tools that wait, and say that asked names are unknown', async () => {
+test('the counts of a list do not count tools that wait, and the asked names are left out, not unknown', async () => {
   await upload('counts')
   const before = await listCounts()
   expect(before.headers.get('X-Tools-Tokens')).toMatch(/full=0;/)
-  expect(before.headers.get('X-Tools-Unknown')).toBe('counts:one,counts:two')
+  expect(before.headers.get('X-Tools-Left-Out')).toBe('counts:one,counts:two')
+  expect(before.headers.get('X-Tools-Unknown')).toBeNull()
   const etag = before.headers.get('ETag')
   await accept('counts')
   const after = await listCounts()
   expect(after.headers.get('X-Tools-Tokens')).toMatch(/full=2;/)
-  expect(after.headers.get('X-Tools-Unknown')).toBeNull()
+  expect(after.headers.get('X-Tools-Left-Out')).toBeNull()
   expect(after.headers.get('ETag')).not.toBe(etag)
 })
 

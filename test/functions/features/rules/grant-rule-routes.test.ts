@@ -116,7 +116,7 @@ test('an allow of packages denies the other packages, and allows no call that is
     status: 403,
     body: {
       error: expect.stringContaining(
-        'Rule 0 for everybody limits packages to what such rules allow: the tool asks for packages pandas>=2.',
+        'The rules for everybody allow only some packages: pandas>=2 is not among them (rule 0).',
       ),
     },
   })

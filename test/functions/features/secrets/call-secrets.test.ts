@@ -58,7 +58,7 @@ beforeEach(async () => {
 async function consent(tool: string): Promise<void> {
   const { body } = await invoke(tool)
   const [, path = '', digest = ''] =
-    /PUT (\/secrets\/consents\/\S+) \{"digest": "(\S+)"\}/.exec(String(body['error'])) ?? []
+    /PUT \/workflows(\/secrets\/consents\/\S+) \{"digest": "(\S+)"\}/.exec(String(body['error'])) ?? []
   expect((await ask('ann', `PUT ${path}`, { body: { digest } })).status).toBe(204)
 }
 
@@ -78,8 +78,19 @@ test("the caller's own secret needs the caller's consent to exactly these grants
   const refused = await invoke('shop:caller')
   expect(refused).toMatchObject({ status: 403, code: 'GRANTS_PENDING' })
   expect(refused.body['error']).toMatch(
-    /^shop:caller of the file module shop asks for your own secret OWN_KEY, and you have not consented; nothing was run\. To consent: npm run secrets -- consent file shop sha256:/,
+    /^shop:caller of the file module shop asks for your own secret OWN_KEY, and you have not consented; nothing was run\. To consent: npm run secrets -- consent file shop sha256:[0-9a-f]{64}, or PUT \/workflows\/secrets\/consents\/file\/shop /,
   )
+  expect(refused.body).toMatchObject({
+    textResultForLlm: expect.stringMatching(/nothing was run\. Only a person can accept this\. /),
+    meta: {
+      consent: {
+        of: 'caller',
+        module: 'shop',
+        layer: 'file',
+        grantsDigest: expect.stringMatching(/^sha256:/),
+      },
+    },
+  })
   await consent('shop:both')
   expect((await invoke('shop:caller')).code).toBe('GRANTS_PENDING')
   await consent('shop:caller')
@@ -96,7 +107,7 @@ test('a missing secret is named with its owner, also in a dry run, and nothing i
     const { status, code, body } = await invoke('shop:global', {}, query)
     expect([status, code]).toEqual([422, 'SECRET_MISSING'])
     expect(body['error']).toBe(
-      'shop:global needs the global secret GLOBAL_KEY, which no admin has stored; nothing was run. An admin stores it: npm run secrets -- set GLOBAL_KEY --layer global, or PUT /secrets/GLOBAL_KEY?layer=global {"value": "…"} with a token that may approve.',
+      'shop:global needs the global secret GLOBAL_KEY, which no admin has stored; nothing was run. An admin stores it: npm run secrets -- set GLOBAL_KEY --layer global, or PUT /workflows/secrets/GLOBAL_KEY?layer=global {"value": "…"} with a token that may approve.',
     )
   }
   expect(calls).toEqual([])

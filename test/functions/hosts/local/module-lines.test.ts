@@ -39,6 +39,18 @@ test('a narrow terminal gets rows of 20 columns and never hangs', () => {
   ).toBe(true)
 })
 
+test('the command that accepts what a module asks for is in one row, also in a narrow terminal', () => {
+  const module = 'a_module_with_a_long_name'
+  const grants = [{ kind: 'network', value: 'api.example.com' }] as const
+  const news = { kind: 'waits', file: `${module}.py`, layer: 'global', module, grants } as const
+  expect(shown(news, 40).split('\n').slice(1)).toEqual([
+    '      waits for consent: network',
+    '      api.example.com. To accept:',
+    `      npm run grants -- accept ${module} --layer global`,
+    '',
+  ])
+})
+
 const progress = (text: string) => ({ kind: 'progress', file: 'a.py', text }) as const
 
 test('what is done with a file is one line, which is not wider than the terminal', () => {

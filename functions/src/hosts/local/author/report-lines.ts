@@ -77,8 +77,8 @@ function exampleLines({ index, outcome, code, text, error, reason, matched }: Js
 function refusedLines({ file, error }: Refused): readonly string[] {
   const { code, details, message } = error
   const told = details.filter((detail) => typeof detail['message'] === 'string')
-  // If the error has another code, the check itself did not run, so the file was not refused.
-  const how = code.startsWith('MODULE_') ? 'refused' : 'not checked'
+  // After any other error, the runner or the index of packages has failed, and the author need not change the file.
+  const how = code.startsWith('MODULE_') || code === 'PACKAGES_REFUSED' ? 'refused' : 'not checked'
   const lines = told.length > 0 ? told.flatMap(faultLines) : indented(message, '    ')
   return [`${file}: ${how}`, ...lines]
 }

@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { grantsDigest } from '../../../../../packages/contract/src/grants.ts'
+import { ToolrackError } from '../../../../../packages/contract/src/toolrack-error.ts'
 import type { CheckReport } from '../../../../../functions/src/catalog/definitions/check-report.ts'
 import type { ModuleCheck } from '../../../../../functions/src/catalog/definitions/runner.ts'
 import { checkModule } from '../../../../../functions/src/hosts/local/author/check-module.ts'
@@ -79,6 +80,16 @@ test('a module that asks for nothing has no lines about packages and grants', as
     await checkModule(session, { name: 'tables', source: Buffer.from('"tables:mean"') }),
   )
   expect(lines).toEqual(['tables.py: accepted, 1 tool', '  tables:mean()  (from the signature)'])
+})
+
+test.each([
+  ['PACKAGES_REFUSED', 'refused'],
+  ['PACKAGES_UNAVAILABLE', 'not checked'],
+] as const)('a module whose check ends with %s is %s', async (code, how) => {
+  const session = sessionOf(1, () => {
+    throw new ToolrackError(code, 'Why it ended.')
+  })
+  expect(reportLines(await checkModule(session, SOURCE))).toEqual([`tables.py: ${how}`, '    Why it ended.'])
 })
 
 test('what the runner says while it installs packages is passed on', async () => {

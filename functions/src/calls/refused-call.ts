@@ -1,0 +1,11 @@
+import { toolFailure, type ToolrackError } from '@toolrack/contract'
+import { GrantsPending } from '../catalog/views/why-pending.ts'
+import { outcomeOf, type CallOutcome, type Known } from './call.ts'
+
+/** The outcome of a call that ends with this error. If the call lacks a consent, a program learns which, and the model does not. */
+export function outcomeOfRefusal(call: Known, error: ToolrackError): CallOutcome {
+  const failure = toolFailure(error.code, error.message)
+  if (!(error instanceof GrantsPending)) return outcomeOf(call, failure)
+  const { consent, textForModel } = error
+  return { ...outcomeOf(call, { ...failure, textResultForLlm: textForModel }), consent }
+}
