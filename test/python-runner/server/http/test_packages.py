@@ -104,7 +104,7 @@ def test_a_fault_of_the_head_is_a_fault_of_the_module(packages_runner: LiveRunne
 def test_refused_packages_are_a_fault_of_the_module_with_their_own_code(packages_runner: LiveRunner) -> None:
     (fault,) = packages_runner.check("words", module("absent"))["faults"]
     assert (fault["code"], fault["kind"]) == ("PACKAGES_REFUSED", "packages_missing")
-    assert fault["message"].startswith("words.py, line 2: a package was not found in the index.")
+    assert fault["message"].startswith("words.py, line 2: the package absent was not found in the index.")
 
 
 def test_the_progress_of_a_check_is_a_stream_that_ends_with_the_report(packages_runner: LiveRunner) -> None:
