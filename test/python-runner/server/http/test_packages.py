@@ -188,6 +188,30 @@ def test_a_call_whose_packages_cannot_be_had_runs_nothing(packages_runner: LiveR
 
 
 @pytest.mark.parametrize(
+    ("setting", "sentence"),
+    [
+        ({"TOOLRACK_PACKAGES": "off"}, "The operator turns them on with TOOLRACK_PACKAGES=on"),
+        ({"TOOLRACK_PACKAGES_DENY": "Beta"}, "The operator can change TOOLRACK_PACKAGES_DENY"),
+    ],
+)
+def test_a_call_whose_packages_the_operator_has_taken_away_is_refused_and_not_to_be_repeated(
+    packages_runner: LiveRunner, index: PackageIndex, folder: Path, setting: dict[str, str], sentence: str
+) -> None:
+    source = module("beta")
+    lock = packages_runner.check("words", source)["packages"]
+    environment = {"TOOLRACK_PACKAGES_DIR": str(folder), "TOOLRACK_PACKAGES_INDEX": index.url, **setting}
+    with live_runner(environment=environment) as live:
+        for more in ({}, {"lock": lock}):
+            body = invocation(source, "words:run", environment=lock["digest"], **more)
+            answer = live.client.post("/invoke", json=body)
+            error = answer.json()["error"]
+            assert (answer.status_code, error["details"]) == (422, [{"reason": "PACKAGES_REFUSED"}])
+            assert "Retry-After" not in answer.headers
+            assert error["message"].startswith("nothing was run: ")
+            assert sentence in error["message"]
+
+
+@pytest.mark.parametrize(
     "fields",
     [{"environment": "sha256:1"}, {"environment": 1}, {"lock": {}}, {"environment": "sha256:" + "0" * 64}],
 )
