@@ -17,6 +17,7 @@ import { ISOLATION_LEVELS } from '../catalog/definitions/runner.ts'
 import { readConfigFile } from './settings/config-file.ts'
 import type { Notice } from './settings/found-settings.ts'
 import { packageGlobs } from './settings/package-globs.ts'
+import { readableFolder } from './settings/readable-folder.ts'
 import { readRalph } from './settings/ralph.ts'
 import { unknownVariables } from './settings/unknown-variables.ts'
 import { ConfigError, environmentSettings, readVariables } from '../settings/variables.ts'
@@ -74,7 +75,7 @@ const RUNNER_SETTINGS = {
     /^https?:\/\/[!-~]+$/,
     'must be the address of a simple index of packages',
   ),
-  TOOLRACK_PACKAGES_WHEELS: inFile('path', optional),
+  TOOLRACK_PACKAGES_WHEELS: readableFolder,
   TOOLRACK_PACKAGES_MB: wholeNumber(1_024, 1, MB),
   TOOLRACK_PACKAGES_FILES: wholeNumber(30_000, 1, 1_000_000),
   TOOLRACK_PACKAGES_SECONDS: wholeNumber(120, 1, 3_600),

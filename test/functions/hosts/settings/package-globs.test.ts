@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals'
+import { temporaryFolder } from '../../../support/temporary-folder.ts'
 import { parseConfig } from '../../../../functions/src/hosts/config.ts'
 import { packageGlobs } from '../../../../functions/src/hosts/settings/package-globs.ts'
 
@@ -20,3 +21,11 @@ test.each(['TOOLRACK_PACKAGES_ALLOW', 'TOOLRACK_PACKAGES_DENY'])(
     expect(parseConfig({ [name]: 'NumPy' }).runner.environment).toMatchObject({ [name]: 'NumPy' })
   },
 )
+
+test('a folder of wheels that cannot be read is a fault of the configuration', () => {
+  using folder = temporaryFolder()
+  const setting = (path: string) => parseConfig({ TOOLRACK_PACKAGES_WHEELS: path }).runner.environment
+  expect(setting(folder.path)).toEqual({ TOOLRACK_PACKAGES_WHEELS: folder.path })
+  for (const path of ['/nope', import.meta.filename])
+    expect(() => setting(path)).toThrow('TOOLRACK_PACKAGES_WHEELS must be a folder that can be read')
+})
