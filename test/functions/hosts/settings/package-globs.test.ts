@@ -24,8 +24,11 @@ test.each(['TOOLRACK_PACKAGES_ALLOW', 'TOOLRACK_PACKAGES_DENY'])(
 
 test('a folder of wheels that cannot be read is a fault of the configuration', () => {
   using folder = temporaryFolder()
-  const setting = (path: string) => parseConfig({ TOOLRACK_PACKAGES_WHEELS: path }).runner.environment
   expect(setting(folder.path)).toEqual({ TOOLRACK_PACKAGES_WHEELS: folder.path })
   for (const path of ['/nope', import.meta.filename])
     expect(() => setting(path)).toThrow('TOOLRACK_PACKAGES_WHEELS must be a folder that can be read')
 })
+
+function setting(path: string) {
+  return parseConfig({ TOOLRACK_PACKAGES_WHEELS: path }).runner.environment
+}
