@@ -137,10 +137,13 @@ withPython(
       expect([refused.httpStatus, refused.reason]).toEqual([503, 'PACKAGES_UNAVAILABLE'])
       expect(await called('kept')).toBe(before)
       await server.kill9()
+      // A start needs the folder, but not the wheels in it.
+      mkdirSync(wheels.path)
       await server.restart()
       await runnerReady(server)
       expect(await called('kept')).toBe(before)
     } finally {
+      rmSync(wheels.path, { recursive: true, force: true })
       renameSync(away, wheels.path)
     }
   },

@@ -16,6 +16,8 @@ import { DEADLINE_MS } from '../calls/pipeline/run-tool.ts'
 import { ISOLATION_LEVELS } from '../catalog/definitions/runner.ts'
 import { readConfigFile } from './settings/config-file.ts'
 import type { Notice } from './settings/found-settings.ts'
+import { packageGlobs } from './settings/package-globs.ts'
+import { readableFolder } from './settings/readable-folder.ts'
 import { readRalph } from './settings/ralph.ts'
 import { unknownVariables } from './settings/unknown-variables.ts'
 import { ConfigError, environmentSettings, readVariables } from '../settings/variables.ts'
@@ -54,8 +56,6 @@ const REGION_RULE = 'must be a region such as us-central1'
 const MB = 1024 * 1024
 
 const USER_SLOTS_RULE = 'must be all, or a whole number from 1 to 100'
-const PACKAGE_GLOB = /^[a-z\d*][a-z\d*-]{0,99}$/
-const PACKAGE_GLOBS_RULE = 'must be globs of names such as pandas,types-*'
 const NETWORKS_RULE = 'must be networks such as 10.1.0.0/16, separated by commas'
 
 /**
@@ -69,13 +69,13 @@ const RUNNER_SETTINGS = {
   TOOLRACK_RUNNER_NETWORK_ALLOW: list(/^[\da-fA-F.:]+(?:\/\d{1,3})?$/, NETWORKS_RULE),
   TOOLRACK_PACKAGES: choice(['on', 'off'], 'on'),
   TOOLRACK_PACKAGES_DIR: inFile('path', optional),
-  TOOLRACK_PACKAGES_ALLOW: list(PACKAGE_GLOB, PACKAGE_GLOBS_RULE),
-  TOOLRACK_PACKAGES_DENY: list(PACKAGE_GLOB, PACKAGE_GLOBS_RULE),
+  TOOLRACK_PACKAGES_ALLOW: packageGlobs,
+  TOOLRACK_PACKAGES_DENY: packageGlobs,
   TOOLRACK_PACKAGES_INDEX: matching(
     /^https?:\/\/[!-~]+$/,
     'must be the address of a simple index of packages',
   ),
-  TOOLRACK_PACKAGES_WHEELS: inFile('path', optional),
+  TOOLRACK_PACKAGES_WHEELS: readableFolder,
   TOOLRACK_PACKAGES_MB: wholeNumber(1_024, 1, MB),
   TOOLRACK_PACKAGES_FILES: wholeNumber(30_000, 1, 1_000_000),
   TOOLRACK_PACKAGES_SECONDS: wholeNumber(120, 1, 3_600),

@@ -28,7 +28,10 @@ export type Setting = {
   readonly place: string
 }
 
-/** The error for variables with values that are not valid. Each fault says what is allowed, and never repeats a value. */
+/**
+ * The error for variables with values that are not valid. Each fault says what is allowed. It never repeats a value, except a name
+ * in a list of names that are no secrets.
+ */
 export class ConfigError extends Error {
   readonly faults: readonly string[]
 

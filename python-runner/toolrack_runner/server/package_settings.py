@@ -18,7 +18,8 @@ SECONDS = 120
 #: 20 environments with pandas take 3 GB.
 COUNT = 20
 
-_GLOB = re.compile(r"[a-z0-9*][a-z0-9*-]{0,99}")
+#: A glob of names as people write them, such as `python_dateutil` or `NumPy`.
+_GLOB = re.compile(r"[A-Za-z0-9*][A-Za-z0-9*._-]{0,99}", re.ASCII)
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
 _INDEX = re.compile(r"https?://[!-~]+")
 
@@ -59,16 +60,15 @@ def read_package_settings(environment: Mapping[str, str]) -> PackageSettings:
     if index is not None and not _INDEX.fullmatch(index):
         # The value is not shown, because it may hold a password.
         raise SettingsError("TOOLRACK_PACKAGES_INDEX must be the http or https address of a simple index")
-    wheels = environment.get("TOOLRACK_PACKAGES_WHEELS")
-    allow = _list(environment, "TOOLRACK_PACKAGES_ALLOW", _GLOB, "globs of names such as pandas,types-*")
+    allow = _globs(environment, "TOOLRACK_PACKAGES_ALLOW")
     preload = environment.get("TOOLRACK_PACKAGES_PRELOAD")
     return PackageSettings(
         is_on=switch == "on",
         folder=_folder(environment, in_cloud=in_cloud),
         allow=allow or None,
-        deny=_list(environment, "TOOLRACK_PACKAGES_DENY", _GLOB, "globs of names such as pandas,types-*"),
+        deny=_globs(environment, "TOOLRACK_PACKAGES_DENY"),
         index=index,
-        wheels=Path(wheels).absolute() if wheels else None,
+        wheels=_wheels(environment),
         bytes_max=whole_number(environment, "TOOLRACK_PACKAGES_MB", SIZE_MB, lowest=1, highest=1 << 20) << 20,
         files_max=whole_number(environment, "TOOLRACK_PACKAGES_FILES", FILES, lowest=1, highest=1_000_000),
         seconds=whole_number(environment, "TOOLRACK_PACKAGES_SECONDS", SECONDS, lowest=1, highest=3_600),
@@ -79,7 +79,10 @@ def read_package_settings(environment: Mapping[str, str]) -> PackageSettings:
         if preload == "none"
         else frozenset(
             _list(
-                environment, "TOOLRACK_PACKAGES_PRELOAD", _NAME, "none, or names of packages such as pandas"
+                environment,
+                "TOOLRACK_PACKAGES_PRELOAD",
+                _NAME,
+                "none, or the name of a package such as pandas",
             )
         ),
     )
@@ -95,8 +98,29 @@ def _folder(environment: Mapping[str, str], *, in_cloud: bool) -> Path:
     return Path(cache).absolute() / "toolrack" / "packages"
 
 
+def _wheels(environment: Mapping[str, str]) -> Path | None:
+    """The folder of wheels. It is opened here, because otherwise every upload would fail with a fault of its own."""
+    name = "TOOLRACK_PACKAGES_WHEELS"
+    if not (text := environment.get(name)):
+        return None
+    folder = Path(text).absolute()
+    try:
+        os.scandir(folder).close()
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "its path is not valid"
+        raise SettingsError(f"{name}: the folder {text!r} cannot be read: {reason}") from None
+    return folder
+
+
+def _globs(environment: Mapping[str, str], name: str) -> tuple[str, ...]:
+    """Globs of normalised names (PEP 503)."""
+    globs = _list(environment, name, _GLOB, "a glob of names such as pandas,types-*")
+    return tuple(re.sub(r"[._-]+", "-", glob).lower() for glob in globs)
+
+
 def _list(environment: Mapping[str, str], name: str, item: re.Pattern[str], meaning: str) -> tuple[str, ...]:
     texts = [text for text in re.split(r"[,\s]+", environment.get(name, "")) if text]
-    if not all(map(item.fullmatch, texts)):
-        raise SettingsError(f"{name} must be {meaning}, with commas between them")
+    for text in texts:
+        if not item.fullmatch(text):
+            raise SettingsError(f"{name}: {text[:100]!r} is not {meaning}, with commas between them")
     return tuple(texts)

@@ -78,6 +78,8 @@ def test_packages_are_on_unless_the_platform_is_a_cloud_and_below_a_cache_of_the
 def test_lists_of_packages_are_globs_of_names() -> None:
     assert (packages_of().allow, packages_of(_ALLOW="").allow, packages_of().deny) == (None, None, ())
     assert packages_of(_ALLOW="pandas, types-*,").allow == ("pandas", "types-*")
+    written = "NumPy,python_dateutil, Zope.Interface*,a__b"
+    assert packages_of(_DENY=written).deny == ("numpy", "python-dateutil", "zope-interface*", "a-b")
     assert (packages_of().preload, packages_of(_PRELOAD="none").preload) == (None, frozenset())
     assert packages_of(_PRELOAD="pandas,scikit-learn").preload == frozenset({"pandas", "scikit-learn"})
 
@@ -86,7 +88,9 @@ def test_lists_of_packages_are_globs_of_names() -> None:
     ("variable", "value"),
     [
         ("", "yes"),
-        ("_ALLOW", "Pandas"),
+        ("_ALLOW", "pandas>=2"),
+        ("_WHEELS", "/nope"),
+        ("_WHEELS", __file__),
         ("_DENY", "[a-z]"),
         ("_INDEX", "file:///s3cret"),
         ("_INDEX", "s3cret"),
@@ -103,3 +107,16 @@ def test_a_setting_of_packages_that_cannot_be_used_is_named_and_no_address_is_sh
     with pytest.raises(SettingsError, match=rf"^TOOLRACK_PACKAGES{variable}\b") as error:
         packages_of(**{variable: value})
     assert "s3cret" not in f"{error.value}"
+
+
+@pytest.mark.parametrize("variable", ["_ALLOW", "_DENY", "_PRELOAD"])
+def test_the_bad_item_of_a_list_is_named(variable: str) -> None:
+    with pytest.raises(SettingsError, match=r": 'b>=2' is not ") as error:
+        packages_of(**{variable: "good,b>=2,other"})
+    assert "good" not in f"{error.value}"
+
+
+def test_a_folder_of_wheels_must_be_there_at_the_start(tmp_path: Path) -> None:
+    assert packages_of(_WHEELS=str(tmp_path)).wheels == tmp_path
+    with pytest.raises(SettingsError, match=r"^TOOLRACK_PACKAGES_WHEELS: .* cannot be read: No such file"):
+        packages_of(_WHEELS=str(tmp_path / "nope"))

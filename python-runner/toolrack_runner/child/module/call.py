@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from toolrack_runner.child.module.context import Context
+from toolrack_runner.child.module.context import context_of
 from toolrack_runner.child.module.convert import ArgumentsError
 from toolrack_runner.child.module.drain import (
     SendValue,
@@ -56,7 +56,7 @@ def call_tool(
         except _TypesError as error:
             return failure(*error.args)
         if handler.takes_context:
-            given[CONTEXT] = Context(context)
+            given[CONTEXT] = context_of(context)
         values = Values(output_bytes_max, send_value)
         return _called(module, tool, handler, given, values)
     except ModuleError as error:

@@ -9,7 +9,7 @@ from toolrack_runner.child.module.call import call_tool, failure
 from toolrack_runner.child.module.checked_tool import checked_tool
 from toolrack_runner.child.module.context import example_context
 from toolrack_runner.child.module.environment import is_in_environment
-from toolrack_runner.child.module.files import Source
+from toolrack_runner.child.module.files import ModuleFiles, Source
 from toolrack_runner.child.module.import_fault import how_to_install
 from toolrack_runner.child.module.imports import ImportedPackage
 from toolrack_runner.child.module.load import LoadedModule, load_module
@@ -72,7 +72,11 @@ def check_module(
             "module": name,
             "ok": not faults and (stage == "parsed" or any(tool["accepted"] for tool in tools)),
             "faults": [each.as_json() for each in faults],
-            "notes": [_unavailable_note(package) for package in unavailable if package.name != told],
+            "notes": [
+                _unavailable_note(package, parsed.files)
+                for package in unavailable
+                if parsed.files is not None and package.name != told
+            ],
             "imports": [package.name for package in parsed.packages],
             "missingImports": [package.name for package in unavailable],
             "tools": list(tools),
@@ -197,8 +201,7 @@ def _example_notes(tool: Tool, ran: list[JsonObject]) -> list[NoteJson]:
     return notes
 
 
-def _unavailable_note(package: ImportedPackage) -> NoteJson:
-    sentence = (
-        f"'{package.name}' is not installed here, so this import will fail. {how_to_install(package.name)}."
-    )
+def _unavailable_note(package: ImportedPackage, files: ModuleFiles) -> NoteJson:
+    cure = how_to_install(package.name, files)
+    sentence = f"'{package.name}' is not installed here, so this import will fail. {cure}."
     return note("import_unavailable", package.file, package.line, sentence)

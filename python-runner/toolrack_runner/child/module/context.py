@@ -6,6 +6,7 @@ from math import inf, isfinite
 from typing import Any, ClassVar
 
 from toolrack_runner.child.module.facts import as_text, type_name
+from toolrack_runner.near_miss import named
 from toolrack_runner.rfc3339 import rfc3339
 from toolrack_runner.wire.child_messages import PROGRESS_CHARACTERS_MAX
 from toolrack_runner.wire.frames import JsonObject
@@ -44,6 +45,22 @@ class Context(dict[str, Any]):
                 f"progress(fraction, text): text has {len(said):,} characters, and may have {PROGRESS_CHARACTERS_MAX:,}"
             )
         Context.tell(_number(fraction), said)
+
+
+class Secrets(dict[str, Any]):
+    """`context["secrets"]`: the values of the secrets by their names. It is a dict for everything that accepts a dict."""
+
+    def __missing__(self, name: object) -> Any:
+        """Raises KeyError with a sentence, because a name alone does not tell the author where to add it."""
+        names = ", ".join(f"{each}" for each in self) or "none"
+        wanted = named([as_text(name) or type_name(name)])
+        raise KeyError(f"{wanted} is not among the secrets of this spec: it names {names}")
+
+
+def context_of(facts: JsonObject) -> Context:
+    """The context for a handler. It has `secrets` even if the spec names none, so a missing name raises its sentence."""
+    secrets = facts.get("secrets")
+    return Context(facts | {"secrets": Secrets(secrets if isinstance(secrets, dict) else {})})
 
 
 def example_context(tool: str, timeout_seconds: float | None, caller: JsonObject) -> JsonObject:

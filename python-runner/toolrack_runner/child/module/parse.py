@@ -41,6 +41,8 @@ class ParsedModule:
     packages: tuple[ImportedPackage, ...]
     declared: DeclaredSpecs
     faults: tuple[Fault, ...]
+    #: The files that can be read. None if the name of the module is at fault.
+    files: ModuleFiles | None = None
 
 
 def parse_module(name: str, source: Source, packages: str = "") -> ParsedModule:
@@ -65,8 +67,9 @@ def parse_module(name: str, source: Source, packages: str = "") -> ParsedModule:
     if not faults and (missing := _missing_specs(files.main, trees[files.main])) is not None:
         faults.append(missing)
     if faults and files.main not in trees:
-        return ParsedModule((), NOTHING_DECLARED, tuple(faults))
-    return ParsedModule(_imported(files, trees, packages), _declared_specs(files.main, trees), tuple(faults))
+        return ParsedModule((), NOTHING_DECLARED, tuple(faults), files)
+    imported = _imported(files, trees, packages)
+    return ParsedModule(imported, _declared_specs(files.main, trees), tuple(faults), files)
 
 
 def _imported(files: ModuleFiles, trees: dict[str, ast.Module], packages: str) -> tuple[ImportedPackage, ...]:

@@ -20,6 +20,8 @@ _HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 _SECRET = re.compile(r"[A-Z_][A-Z0-9_]{0,127}")
 #: What a report and a definition write before the name of a secret of the caller.
 CALLER: Final = "caller:"
+#: The most characters of an entry that a fault shows.
+_SHOWN_MAX = 80
 _PORT = re.compile(r"[1-9][0-9]{4}")
 _field_error = partial(SpecError, "field_invalid")
 _example_error = partial(SpecError, "examples_invalid")
@@ -98,8 +100,18 @@ def read_network(value: object) -> tuple[str, ...]:
         port = host.rpartition(":")[2] if isinstance(host, str) else ""
         if _PORT.fullmatch(port) and int(port) > 65_535:
             raise _field_error("network names a port above 65535.")
+        if isinstance(host, str) and read_host(host) is None:
+            raise _field_error(_no_host(position, host))
     wanted = "host names such as 'api.example.com' or 'api.example.com:8443'"
     return _names("network", listed, HOSTS_MAX, lambda text: read_host(text) is not None, wanted)
+
+
+def _no_host(position: int, text: str) -> str:
+    """The sentence about an entry of `network` that is no host. It names the host of a URL, which is what most write."""
+    shown = repr(text if len(text) <= _SHOWN_MAX else f"{text[:_SHOWN_MAX]}…")
+    named_host = text.partition("://")[2].partition("/")[0]
+    host = named_host if read_host(named_host) is not None else "api.example.com"
+    return f"network[{position}] is {shown}, which is no host. Write the host only, such as '{host}'."
 
 
 def read_examples(value: object) -> tuple[Example, ...]:

@@ -54,11 +54,13 @@ async def environment_of_call(
 
     Raises HttpError.
     """
-    from toolrack_runner.server.packages.refusal import PackagesUnavailableError
+    from toolrack_runner.server.packages.refusal import PackagesRefusedError, PackagesUnavailableError
 
     with packages.environments.use(digest):
         try:
             found = await packages.for_call(digest, lock, seconds)
+        except PackagesRefusedError as refused:
+            raise HttpError("PACKAGES_REFUSED", f"nothing was run: {refused}") from None
         except PackagesUnavailableError as error:
             raise packages_unavailable(
                 f"nothing was run, because the packages are missing: {error}"

@@ -22,6 +22,9 @@ RECEIVE_BYTES = 128 << 10
 #: discarded.
 SENDING_MS = 60_000
 
+#: The most characters of a host name that an error shows. Names that people write are shorter.
+NAME_SHOWN_MAX = 100
+
 #: One result of getaddrinfo: family, kind, protocol, canonical name, and the address to connect to.
 Address = tuple[int, int, int, str, Any]
 #: Resolves a name and a port. Raises ConnectError, and OSError and ValueError as getaddrinfo does.
@@ -38,9 +41,9 @@ async def connect(
     """Makes a connected, blocking TCP socket. `wish` is the request of the child. Raises ConnectError."""
     name, port = wish
     if not is_named(hosts, name, port):
-        raise ConnectError(
-            f"port {port} of this host is not in the spec's network: name it there, as host or host:port"
-        )
+        # The name is visible ASCII (`wire/parse_child_message.py`), and only the tool that has asked for it sees it.
+        host = f"{name}:{port}" if len(name) <= NAME_SHOWN_MAX else f"port {port} of this host"
+        raise ConnectError(f"{host} is not in the spec's network: name it there, as host or host:port")
     try:
         async with asyncio.timeout(CONNECT_SECONDS):
             return await _connect(await look_up(name, port), allowed)

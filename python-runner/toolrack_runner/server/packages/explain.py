@@ -1,7 +1,10 @@
 """Turns a failure of uv into a sentence for the author or the operator."""
 
 import re
+import sys
+from collections.abc import Collection
 
+from toolrack_runner.distributions import meant_distribution
 from toolrack_runner.server.packages.program import Ended
 from toolrack_runner.server.packages.refusal import (
     DiskFullError,
@@ -12,6 +15,9 @@ from toolrack_runner.wire.fault import FaultKind
 
 #: The most characters of uv's explanation that a fault repeats.
 EXPLANATION_MAX = 1_500
+#: The most characters of a package's name that a fault shows.
+NAME_SHOWN_MAX = 80
+_PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
 #: An address. It may hold a password, or name a host of the operator.
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s`)]{1,2000}", re.ASCII)
 _PATH = re.compile(r"(?<![\w.])/[^\s`:)]{1,1000}")
@@ -20,15 +26,22 @@ _NETWORK = (
     *("operation timed out", "network timeout", "error decoding response body", "Connection reset"),
 )
 _DENIED = ("valid authentication credentials", "(401 ", "(403 ", "HTTP status client error")
+_NOT_FOUND = "was not found in the"
 _NO_WHEEL = (
     *("no usable wheels", "no wheels", "building from source is disabled", "has no wheel"),
     *("no matching platform", "no matching Python", "matching Python ABI"),
+)
+#: A package that uv names, by its normalised name (PEP 503), perhaps with versions.
+_NAMED = re.compile(
+    r"(?:Because|and|all versions of) ([a-z0-9]+(?:-[a-z0-9]+)*)(?:[=<>!]{1,2}[\w.,*+!<>=]{1,80})? "
+    r"(?:was not found|ha(?:s|ve) no)",
+    re.ASCII,
 )
 _BROKEN = ("Failed to extract archive", "The wheel is invalid", "Invalid wheel", "Failed to install:")
 #: How uv explains a failure of the resolution, in the order in which it is looked for.
 _REFUSALS: tuple[tuple[tuple[str, ...], FaultKind, str], ...] = (
     (
-        ("was not found in the", "there are no versions of"),
+        (_NOT_FOUND, "there are no versions of"),
         "packages_missing",
         "a package was not found in the index. Check its name",
     ),
@@ -50,10 +63,13 @@ _REFUSALS: tuple[tuple[tuple[str, ...], FaultKind, str], ...] = (
 )
 
 
-def explained(ended: Ended, *, is_locked: bool = False) -> PackagesRefusedError | PackagesUnavailableError:
+def explained(
+    ended: Ended, *, asked: Collection[str] = (), has_index: bool = True, is_locked: bool = False
+) -> PackagesRefusedError | PackagesUnavailableError:
     """The error for a uv that has failed. Texts of uv are shown without addresses and paths.
 
-    With `is_locked`, uv was asked for the packages of a lock. The index had them, so their lack is no fault of the module.
+    `asked` are the normalised names in the head of the module. Without an index, uv has only the folder of wheels. With
+    `is_locked`, uv was asked for the packages of a lock. The index had them, so their lack is no fault of the module.
     """
     text = ended.text
     if "No space left on device" in text or "Disk quota exceeded" in text:
@@ -77,10 +93,16 @@ def explained(ended: Ended, *, is_locked: bool = False) -> PackagesRefusedError 
         return PackagesUnavailableError("the index of packages cannot be reached, or fails. Try again.")
     if ended.status < 0:
         return PackagesUnavailableError(f"uv was ended by signal {-ended.status}. Try again.")
-    return _of_resolution(ended, is_locked=is_locked)
+    if not has_index and "`--find-links`" in text:
+        return PackagesUnavailableError(
+            "the folder of wheels cannot be read. The operator checks TOOLRACK_PACKAGES_WHEELS of the runner."
+        )
+    return _of_resolution(ended, asked, has_index=has_index, is_locked=is_locked)
 
 
-def _of_resolution(ended: Ended, *, is_locked: bool) -> PackagesRefusedError | PackagesUnavailableError:
+def _of_resolution(
+    ended: Ended, asked: Collection[str], *, has_index: bool, is_locked: bool
+) -> PackagesRefusedError | PackagesUnavailableError:
     text, explanation = ended.text, _explanation(ended.text)
     if any(sign in text for sign in _BROKEN):
         sentence = f"a wheel is broken. Ask for another version or package. uv says: {explanation}"
@@ -91,7 +113,8 @@ def _of_resolution(ended: Ended, *, is_locked: bool) -> PackagesRefusedError | P
         return _gone(ended)
     for signs, kind, meaning in _REFUSALS:
         if any(sign in text for sign in signs):
-            return PackagesRefusedError(kind, f"{meaning}. uv says: {explanation}")
+            said = _said(kind, explanation, asked, has_index) or f"{meaning}."
+            return PackagesRefusedError(kind, f"{said} uv says: {explanation}")
     meaning = "there is no version of a package that fits. Ask for other versions"
     return PackagesRefusedError("packages_missing", f"{meaning}. uv says: {explanation}")
 
@@ -101,6 +124,28 @@ def _gone(ended: Ended) -> PackagesUnavailableError:
         "a locked package is gone: the index does not serve it, and it is not in the cache of the runner. Try again, or "
         f"upload the module with ?relock=1 for other versions. uv says: {_explanation(ended.text)}"
     )
+
+
+def _said(kind: FaultKind, explanation: str, asked: Collection[str], has_index: bool) -> str:
+    """What is said of a package that uv names as one that cannot be had. Empty if uv names none."""
+    found = _NAMED.search(explanation)
+    if found is None or kind not in ("packages_missing", "packages_no_wheel"):
+        return ""
+    name = found[1]
+    if len(name) > NAME_SHOWN_MAX:
+        return ""
+    meant = meant_distribution(name) if name in asked else ""
+    if not has_index:
+        what = f"the folder of wheels (TOOLRACK_PACKAGES_WHEELS) has no wheel of {name} for Python {_PYTHON}."
+        return f"{what} {meant or 'Ask the operator to add it, or use another package.'}"
+    if kind == "packages_no_wheel":
+        return f"the package {name} has no wheel for the runner, and nothing is built here. {meant or _OTHER}"
+    if name not in asked:
+        return f"the package {name}, which another package needs, was not found in the index. {_OTHER}"
+    return f"the package {name} was not found in the index. {meant or 'Check its name.'}"
+
+
+_OTHER = "Ask for another version or package."
 
 
 def _explanation(text: str) -> str:

@@ -30,7 +30,9 @@ _CLOSING = "# ///"
 #: Lines that were meant to open the block.
 _MEANT = re.compile(r"#[ \t]*///[ \t]*script[ \t]*", re.ASCII | re.IGNORECASE)
 _KEYS = ("dependencies", "requires-python")
-_LINE = re.compile(r"\(at line (\d{1,6}), column \d{1,6}\)")
+_LINE = re.compile(r"\(at line (\d{1,6}), column (\d{1,6})\)")
+#: A text without its quotes: a requirement or a condition of a version.
+_UNQUOTED = re.compile(r"[A-Za-z<>=~!][A-Za-z0-9._<>=~!-]{0,79}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +139,7 @@ def _read(where: str, first: int, toml: list[str]) -> Head:
         raise module_error("head_invalid", where, first, "the head is nested too deeply.") from None
     except ValueError as error:
         at = _LINE.search(f"{error}")
-        sentence = f"the head is no TOML: {_LINE.sub('', f'{error}').strip()[:200]}. Correct the line."
+        sentence = f"the head is no TOML: {_LINE.sub('', f'{error}').strip()[:200]}. {_toml_cure(f'{error}', at, toml)}"
         raise module_error("head_invalid", where, first + int(at[1]) if at else first, sentence) from None
     _refuse_keys(where, first, toml, table)
     _refuse_python(where, _line_of("requires-python", first, toml), table.get("requires-python"))
@@ -159,6 +161,19 @@ def _read(where: str, first: int, toml: list[str]) -> Head:
             raise module_error("requirement_invalid", where, at_text, sentence) from None
         requirements[read.text] = read
     return Head(where, line, tuple(requirements[text] for text in sorted(requirements)))
+
+
+def _toml_cure(said: str, at: re.Match[str] | None, toml: list[str]) -> str:
+    """What to do about a line that is no TOML. The most frequent fault is a text without quotes."""
+    if at is None or not said.startswith("Invalid value") or not 0 < int(at[1]) <= len(toml):
+        return "Correct the line."
+    line = toml[int(at[1]) - 1]
+    found = _UNQUOTED.match(line, int(at[2]) - 1)
+    if found is None:
+        return "Correct the line."
+    if line.partition("=")[0].strip() == "requires-python":
+        return f'Texts need quotes: requires-python = "{found[0]}".'
+    return f'Texts need quotes: dependencies = ["{found[0]}"].'
 
 
 def _refuse_keys(where: str, first: int, toml: list[str], table: dict[str, object]) -> None:
@@ -187,7 +202,10 @@ def _refuse_python(where: str, line: int, wanted: object) -> None:
         raise module_error("head_invalid", where, line, sentence)
     here = platform.python_version()
     if not versions.contains(here.rstrip("+"), prereleases=True):
-        sentence = f"the module requires Python {versions}, and the runner has {here}. Support it, or ask the operator."
+        sentence = (
+            f"the module requires Python {versions}, and the runner has Python {here}. Change `requires-python` if the "
+            "module works with this version, or ask the operator for another Python."
+        )
         raise module_error("python_unsupported", where, line, sentence)
 
 

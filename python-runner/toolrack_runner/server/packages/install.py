@@ -73,8 +73,7 @@ async def _run_uv(
     ]
     arguments += ["--link-mode", "hardlink"]
     size = sum(each.bytes or 0 for each in lock.packages)
-    count = len(lock.packages)
-    shown = f"{count} {'package' if count == 1 else 'packages'}{f' ({-(-size >> 20)} MB)' if size else ''}"
+    shown = _counted(len(lock.packages), "package") + (f" ({-(-size >> 20)} MB)" if size else "")
     say(f"installing {shown}")
     done = 0
 
@@ -83,7 +82,7 @@ async def _run_uv(
         found = _DOWNLOADS.match(line)
         if found is not None:
             done += found[1] == "Downloaded"
-            say(f"installing {shown}: {found[1].lower()} {found[2]}, {done} downloads done")
+            say(f"installing {shown}: {found[1].lower()} {found[2]}, {_counted(done, 'download')} done")
 
     async def run() -> Ended:
         # A lock whose wheels are in the cache needs no index. uv finds this out in some milliseconds.
@@ -102,7 +101,11 @@ async def _run_uv(
         watching.cancel()
         await asyncio.gather(running, watching, return_exceptions=True)
     if ended.status != 0:
-        raise explained(ended, is_locked=True)
+        raise explained(ended, has_index=uv.has_index, is_locked=True)
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 async def _watch(settings: PackageSettings, cache: Path, folder: Path) -> NoReturn:

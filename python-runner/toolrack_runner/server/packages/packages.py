@@ -16,6 +16,9 @@ from toolrack_runner.server.packages.supported import unsupported
 from toolrack_runner.server.packages.uv import Uv
 from toolrack_runner.wire.fault import ModuleError
 
+#: The kinds of refusals that come from settings of the operator, which may be newer than the lock of a module.
+_OF_THE_OPERATOR = ("packages_off", "packages_denied", "packages_too_large")
+
 
 def refuse_unsupported(lock: Lock, where: str) -> None:
     """Raises ModuleError if the runner's own code cannot use a library of the lock. `where` is the main file."""
@@ -64,7 +67,8 @@ class Packages:
     async def for_call(self, digest: str, lock: Lock | None, seconds: float) -> Environment | None:
         """The environment of a call. None if it has to be built, and the caller has sent no lock.
 
-        Raises PackagesUnavailableError if it cannot be had within `seconds`.
+        Raises PackagesUnavailableError if it cannot be had within `seconds`, and PackagesRefusedError if the operator does
+        not allow it any more.
         """
         try:
             require_on(self._settings)
@@ -78,6 +82,9 @@ class Packages:
                 return await self.environments.for_lock(lock, seconds=seconds)
             require_allowed(self._settings, found.versions)
         except PackagesRefusedError as refused:
+            if refused.kind in _OF_THE_OPERATOR:
+                # Callers would repeat an error that may pass, and this one does not until the operator changes a setting.
+                raise
             # The module was accepted with these packages, so this is no fault of its author.
             raise PackagesUnavailableError(f"{refused}") from None
         else:

@@ -44,7 +44,8 @@ async def resolve(uv: Uv, head: Head, folder: Path) -> Lock:
     ]
     ended = await uv.run(arguments)
     if ended.status != 0:
-        raise explained(ended)
+        names = {requirement.name for requirement in head.requirements}
+        raise explained(ended, asked=names, has_index=uv.has_index)
     _refuse_yanked(ended.text)
     if answer.stat().st_size > ANSWER_BYTES_MAX:
         raise PackagesRefusedError("packages_too_large", "the module needs too many packages. Ask for fewer.")

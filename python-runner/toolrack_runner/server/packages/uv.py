@@ -40,6 +40,11 @@ class Uv:
         """Whether the cache has unpacked wheels."""
         return any(self.cache.glob("archive-*"))
 
+    @property
+    def has_index(self) -> bool:
+        """Whether an index is asked. If not, all wheels come from the folder of the operator."""
+        return self._settings.wheels is None
+
     async def run(
         self,
         arguments: Sequence[str],

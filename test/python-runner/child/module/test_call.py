@@ -53,8 +53,9 @@ def test_a_handler_may_be_async_a_method_a_partial_an_object_or_decorated(
 
 
 def test_the_context_is_given_only_to_a_handler_that_names_it() -> None:
-    assert called("def run(context): return context", context={"user": 1})["value"] == {"user": 1}
-    assert called("def run(*, context=None): return context", context={"user": 1})["value"] == {"user": 1}
+    given = {"user": 1, "secrets": {}}
+    assert called("def run(context): return context", context={"user": 1})["value"] == given
+    assert called("def run(*, context=None): return context", context={"user": 1})["value"] == given
     assert called("def run(**rest): return rest", context={"user": 1})["value"] == {}
 
 

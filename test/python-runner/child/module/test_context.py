@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from child.module.tools import called, checked
-from toolrack_runner.child.module.context import Context
+from toolrack_runner.child.module.context import Context, context_of
 
 FACTS = {"user": "ada", "caller": {"room": 4}}
 
@@ -31,12 +31,44 @@ def test_a_context_is_a_dict_for_everything_that_takes_dicts() -> None:
     assert context == FACTS == dict(**context) == json.loads(json.dumps(context))
     assert copy.deepcopy(context) == FACTS
     assert pickle.loads(pickle.dumps(context)) == FACTS
-    assert called("def run(context): return context", context=FACTS)["value"] == FACTS
+    assert called("def run(context): return context", context=FACTS)["value"] == FACTS | {"secrets": {}}
 
 
 def test_a_parameter_of_this_name_is_always_the_context() -> None:
     outcome = called("def run(context: str = 'x'): return context", context=FACTS)
-    assert outcome["value"] == FACTS
+    assert outcome["value"] == FACTS | {"secrets": {}}
+
+
+SECRETS = {"QUOTES_KEY": "s3cret", "OTHER": "x"}
+
+
+def test_the_secrets_are_a_dict_for_everything_that_takes_dicts() -> None:
+    secrets = context_of({"secrets": dict(SECRETS)})["secrets"]
+    assert isinstance(secrets, dict)
+    assert secrets == SECRETS == dict(**secrets) == json.loads(json.dumps(secrets))
+    assert copy.deepcopy(secrets) == copy.copy(secrets) == pickle.loads(pickle.dumps(secrets)) == SECRETS
+    assert (secrets.get("X"), "X" in secrets, secrets["OTHER"]) == (None, False, "x")
+    assert (
+        called("def run(context): return context['secrets']", context={"secrets": SECRETS})["value"]
+        == SECRETS
+    )
+
+
+@pytest.mark.parametrize(
+    ("facts", "sentence"),
+    [
+        ({"secrets": SECRETS}, "'X' is not among the secrets of this spec: it names QUOTES_KEY, OTHER"),
+        ({"secrets": {}}, "'X' is not among the secrets of this spec: it names none"),
+        (FACTS, "'X' is not among the secrets of this spec: it names none"),
+    ],
+)
+def test_a_secret_that_the_spec_does_not_name_is_an_error_with_the_names(
+    facts: dict[str, Any], sentence: str
+) -> None:
+    outcome = called("def run(context): return context['secrets']['X']", context=facts)
+    assert outcome["code"] == "TOOL_RAISED"
+    assert f'KeyError: "{sentence}"' in outcome["error"]
+    assert "s3cret" not in outcome["error"]
 
 
 @pytest.mark.parametrize(
@@ -110,4 +142,5 @@ def test_an_example_gets_its_context_as_that_of_the_caller() -> None:
         "session": None,
         "workflow": None,
         "caller": {"room": 4},
+        "secrets": {},
     }

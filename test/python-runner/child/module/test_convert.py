@@ -244,7 +244,7 @@ def test_named_arguments_beside_it_and_the_context_stay_as_they_are() -> None:
         days=3,
         unit="c",
     )
-    assert outcome["text"] == "['Bern', 3, <Unit.C: 'c'>, {'user': 'ada'}]"
+    assert outcome["text"] == "['Bern', 3, <Unit.C: 'c'>, {'user': 'ada', 'secrets': {}}]"
 
 
 def test_annotated_rest_arguments_are_converted_and_described() -> None:

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from child.module.tools import load_fault, stages
+from child.module.tools import checked, load_fault, stages
 from toolrack_runner.wire.report import import_crashed, import_hung
 
 
@@ -91,6 +91,32 @@ def test_an_import_that_fails_names_kind_code_line_and_cure(
     assert (found.kind, found.code, found.line) == (kind, code, line)
     assert found.message.startswith(f"weather.py, line {line}: " if line else "weather.py: ")
     assert part in found.message
+
+
+@pytest.mark.parametrize(
+    ("before", "cure"),
+    [
+        ("", "in three lines: '# /// script', '# dependencies = [\"pyyaml\"]' and '# ///'. Or use"),
+        (
+            "x = 1\n# /// script\n# requires-python = '>=3'\n# dependencies = [\n#   'six',\n# ]\n# ///\n",
+            'Add "pyyaml" to `dependencies` in line 4 of weather.py.',
+        ),
+        (
+            "# /// script\r\n# dependencies=['six']\r\n# ///\r\n",
+            'Add "pyyaml" to `dependencies` in line 2 of weather.py.',
+        ),
+        (
+            "# /// script\n# requires-python = '>=3'\n# ///\n# dependencies = []\n",
+            "Add '# dependencies = [\"pyyaml\"]' to the head of the module, below line 1 of weather.py.",
+        ),
+    ],
+)
+def test_the_cure_for_a_missing_package_names_the_line_of_the_head_if_there_is_one(
+    before: str, cure: str
+) -> None:
+    assert cure in load_fault(f"{before}import yaml\n").message
+    (note,) = checked(f"{before}def run():\n    import yaml\n")["notes"]
+    assert cure in note["message"]
 
 
 def test_the_traceback_of_an_import_shows_the_lines_of_the_module_only() -> None:

@@ -195,8 +195,19 @@ def schema(properties: str, required: str = "['a']", more: str = "") -> str:
             "secrets names 'KEY' twice, once of the caller",
         ),
         (spec_with(secrets="['K'] * 21"), "field_invalid", "secrets has 21 entries; at most 20 are allowed"),
-        (spec_with(network="['https://a.b']"), "field_invalid", "network is not a list of host names"),
-        (spec_with(network="['*.example.com']"), "field_invalid", "network"),
+        (
+            spec_with(network="['a.b', 'https://a.b/v1']"),
+            "field_invalid",
+            "network[1] is 'https://a.b/v1', which is no host. Write the host only, such as 'a.b'.",
+        ),
+        (
+            spec_with(network="['*.example.com']"),
+            "field_invalid",
+            "network[0] is '*.example.com', which is no host. Write the host only, such as 'api.example.com'.",
+        ),
+        (spec_with(network="['x y\\n' * 999]"), "field_invalid", "network[0] is 'x y\\nx y"),
+        (spec_with(network="'a.b'"), "field_invalid", "network is not a list of host names"),
+        (spec_with(network="[1]"), "field_invalid", "network is not a list of host names"),
         (spec_with(network="['example.com:99999']"), "field_invalid", "a port above 65535"),
         *[
             (

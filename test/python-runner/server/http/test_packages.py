@@ -104,7 +104,7 @@ def test_a_fault_of_the_head_is_a_fault_of_the_module(packages_runner: LiveRunne
 def test_refused_packages_are_a_fault_of_the_module_with_their_own_code(packages_runner: LiveRunner) -> None:
     (fault,) = packages_runner.check("words", module("absent"))["faults"]
     assert (fault["code"], fault["kind"]) == ("PACKAGES_REFUSED", "packages_missing")
-    assert fault["message"].startswith("words.py, line 2: a package was not found in the index.")
+    assert fault["message"].startswith("words.py, line 2: the package absent was not found in the index.")
 
 
 def test_the_progress_of_a_check_is_a_stream_that_ends_with_the_report(packages_runner: LiveRunner) -> None:
@@ -185,6 +185,30 @@ def test_a_call_whose_packages_cannot_be_had_runs_nothing(packages_runner: LiveR
     error = answer.json()["error"]
     assert (answer.status_code, error["details"]) == (503, [{"reason": "PACKAGES_UNAVAILABLE"}])
     assert error["message"].startswith("nothing was run, because the packages are missing: ")
+
+
+@pytest.mark.parametrize(
+    ("setting", "sentence"),
+    [
+        ({"TOOLRACK_PACKAGES": "off"}, "The operator turns them on with TOOLRACK_PACKAGES=on"),
+        ({"TOOLRACK_PACKAGES_DENY": "Beta"}, "The operator can change TOOLRACK_PACKAGES_DENY"),
+    ],
+)
+def test_a_call_whose_packages_the_operator_has_taken_away_is_refused_and_not_to_be_repeated(
+    packages_runner: LiveRunner, index: PackageIndex, folder: Path, setting: dict[str, str], sentence: str
+) -> None:
+    source = module("beta")
+    lock = packages_runner.check("words", source)["packages"]
+    environment = {"TOOLRACK_PACKAGES_DIR": str(folder), "TOOLRACK_PACKAGES_INDEX": index.url, **setting}
+    with live_runner(environment=environment) as live:
+        for more in ({}, {"lock": lock}):
+            body = invocation(source, "words:run", environment=lock["digest"], **more)
+            answer = live.client.post("/invoke", json=body)
+            error = answer.json()["error"]
+            assert (answer.status_code, error["details"]) == (422, [{"reason": "PACKAGES_REFUSED"}])
+            assert "Retry-After" not in answer.headers
+            assert error["message"].startswith("nothing was run: ")
+            assert sentence in error["message"]
 
 
 @pytest.mark.parametrize(

@@ -185,10 +185,15 @@ def test_connections_that_the_child_does_not_take_do_not_gather(connected: tuple
 def test_another_host_port_address_or_protocol_is_not(connected: tuple[LiveRunner, int]) -> None:
     live, port = connected
     network = [f"localhost:{port}"]
+    long = ".".join(["x" * 60, "y" * 60, "example.com"])
     for tool, arguments, reason in (
-        ("fetches:fetch", {"url": "http://example.com/"}, "not in the spec's network"),
-        ("fetches:fetch", {"url": f"http://localhost:{port + 1}/"}, "not in the spec's network"),
-        ("fetches:by_number", {"host": "127.0.0.1", "port": port}, "not in the spec's network"),
+        ("fetches:fetch", {"url": "http://example.com/"}, "example.com:80 is not in the spec's network"),
+        ("fetches:fetch", {"url": f"http://{long}/"}, "] port 80 of this host is not in the spec's network"),
+        (
+            *("fetches:fetch", {"url": f"http://localhost:{port + 1}/"}),
+            f"localhost:{port + 1} is not in the spec's network",
+        ),
+        ("fetches:by_number", {"host": "127.0.0.1", "port": port}, f"127.0.0.1:{port} is not in the spec's"),
         ("fetches:datagram", {"host": "localhost", "port": port}, "TCP only"),
     ):
         answer = live.invoke(FETCH, tool, arguments, network=network)

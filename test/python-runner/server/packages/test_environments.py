@@ -20,7 +20,7 @@ from toolrack_runner.server.package_settings import PackageSettings
 from toolrack_runner.server.packages.environment import Environment
 from toolrack_runner.server.packages.folders import Folders, remove_tree
 from toolrack_runner.server.packages.packages import Packages
-from toolrack_runner.server.packages.refusal import PackagesUnavailableError
+from toolrack_runner.server.packages.refusal import PackagesRefusedError, PackagesUnavailableError
 
 
 def place_of(settings: PackageSettings, environment: Environment) -> Path:
@@ -255,24 +255,33 @@ def test_a_call_stops_waiting_at_its_deadline_and_the_build_goes_on(
     asyncio.run(run())
 
 
-def test_the_error_of_a_call_says_what_an_author_cannot_change(
+def test_a_call_is_refused_for_good_by_a_setting_of_the_operator_and_for_now_by_anything_else(
     index: PackageIndex, make_settings: MakeSettings
 ) -> None:
     index.wheels = [wheel("alpha")]
     lock = lock_of(index.wheels[0])
 
-    async def message(settings: PackageSettings, digest: str, kept: object = lock) -> str:
+    async def error(settings: PackageSettings, digest: str, kept: object = lock) -> Exception:
         packages = Packages(settings)
-        with pytest.raises(PackagesUnavailableError) as error:
+        with pytest.raises((PackagesRefusedError, PackagesUnavailableError)) as raised:
             await packages.for_call(digest, kept, 60)  # type: ignore[arg-type]
-        return f"{error.value}"
+        return raised.value
 
     async def run() -> None:
-        assert "TOOLRACK_PACKAGES=on" in await message(make_settings(is_on=False), lock.digest)
+        refused = [await error(make_settings(is_on=False), lock.digest)]
         await Packages(make_settings()).for_call(lock.digest, lock, 60)
-        assert "TOOLRACK_PACKAGES_DENY" in await message(make_settings(deny=("alpha",)), lock.digest, None)
+        refused.append(await error(make_settings(deny=("alpha",)), lock.digest, None))
+        refused.append(await error(make_settings(allow=("beta",)), lock.digest, None))
+        package = lock.packages[0]._replace(bytes=2 << 30)
+        refused.append(await error(make_settings(), "sha256:0", lock._replace(packages=(package,))))
+        assert {type(each) for each in refused} == {PackagesRefusedError}
+        for each, setting in zip(refused, ("=on", "_DENY", "_ALLOW", "_MB"), strict=True):
+            assert f"TOOLRACK_PACKAGES{setting}" in f"{each}"
+            assert "operator" in f"{each}"
         elsewhere = lock._replace(platform="win32", packages=lock_of(wheel("beta")).packages)
-        assert "Upload the module again" in await message(make_settings(), elsewhere.digest, elsewhere)
+        away = await error(make_settings(), elsewhere.digest, elsewhere)
+        assert isinstance(away, PackagesUnavailableError)
+        assert "Upload the module again" in f"{away}"
 
     asyncio.run(run())
 

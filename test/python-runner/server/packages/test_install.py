@@ -18,6 +18,7 @@ from toolrack_runner.server.packages.lock import Lock, LockedPackage, LockError,
 from toolrack_runner.server.packages.refusal import PackagesRefusedError, PackagesUnavailableError
 from toolrack_runner.server.packages.resolve import PLATFORM, PYTHON
 from toolrack_runner.server.packages.tidy import files_in
+from toolrack_runner.server.packages.uv import Uv
 
 
 def lock_of(*wheels: Wheel) -> Lock:
@@ -303,4 +304,25 @@ def test_progress_names_the_packages_and_their_size(index: PackageIndex, make_se
         "installing the packages",
         "installing 2 packages (1 MB)",
         "checking and compiling the packages",
+    ]
+
+
+def test_progress_counts_one_download_and_several(
+    index: PackageIndex, make_settings: MakeSettings, tmp_path: Path
+) -> None:
+    """A script in place of uv tells of downloads, as uv does of large ones, and then runs uv."""
+    index.wheels = [wheel("alpha")]
+    settings = make_settings()
+    slow = tmp_path / "uv"
+    lines = r"Downloading alpha (9.0MiB)\n Downloaded alpha\n Downloaded beta\n"
+    slow.write_text(f"#!/bin/sh\nprintf '{lines}' >&2\nexec {Uv(settings).path} \"$@\"\n")
+    slow.chmod(0o755)
+    said: list[str] = []
+    had(settings, "alpha", listener=said.append, uv=Uv(settings, str(slow)))
+    texts = [re.sub(r" \(\d+ s\)$", "", text) for text in said]
+    assert [text for text in dict.fromkeys(texts) if text.startswith("installing 1")] == [
+        "installing 1 package (1 MB)",
+        "installing 1 package (1 MB): downloading alpha (9.0MiB), 0 downloads done",
+        "installing 1 package (1 MB): downloaded alpha, 1 download done",
+        "installing 1 package (1 MB): downloaded beta, 2 downloads done",
     ]

@@ -10,6 +10,7 @@ from support.package_index import PackageIndex
 from support.wheels import ELSEWHERE, source_release, wheel
 from toolrack_runner.server.packages.lock import lock_digest
 from toolrack_runner.server.packages.refusal import PackagesRefusedError, PackagesUnavailableError
+from toolrack_runner.server.packages.resolve import PYTHON
 
 
 def test_the_lock_has_each_package_with_its_wheel_and_hash(
@@ -71,6 +72,67 @@ def test_packages_that_cannot_be_had_are_refused_with_the_reason(
         had(make_settings(), *dependencies)
     assert refused.value.kind == kind
     assert index.downloads == [] or kind in {"packages_conflict", "packages_yanked"}
+
+
+@pytest.mark.parametrize(
+    ("dependency", "sentence"),
+    [
+        (
+            "yaml",
+            "was not found in the index. 'yaml' is the name of an import; its package is pyyaml. Write \"pyyaml\" in",
+        ),
+        (
+            "PIL>=9",
+            "the package pil was not found in the index. 'PIL' is the name of an import; its package is pillow.",
+        ),
+        ("cv2", "its package is opencv-python-headless"),
+        (
+            "sklearn",
+            "the package sklearn has no wheel for the runner, and nothing is built here. 'sklearn' is the name",
+        ),
+        ("pandsa", "the package pandsa was not found in the index. Did you mean 'pandas'?"),
+        ("sklaern", "Did you mean 'scikit-learn'?"),
+        ("zzyx", "the package zzyx was not found in the index. Check its name."),
+        (
+            "alpha",
+            "the package pandsa, which another package needs, was not found in the index. Ask for another",
+        ),
+    ],
+)
+def test_a_name_that_no_package_has_comes_with_the_one_that_was_probably_meant(
+    index: PackageIndex, make_settings: MakeSettings, dependency: str, sentence: str
+) -> None:
+    index.wheels = [source_release("sklearn"), wheel("alpha", requires=("pandsa",))]
+    with pytest.raises(PackagesRefusedError, match=re.escape(sentence)):
+        had(make_settings(), dependency)
+
+
+def test_without_an_index_the_folder_of_wheels_is_named(
+    index: PackageIndex, tmp_path: Path, make_settings: MakeSettings
+) -> None:
+    folder = tmp_path / "wheels"
+    folder.mkdir()
+    windows = wheel("windows", tag=ELSEWHERE)
+    (folder / windows.file).write_bytes(windows.content)
+    settings = make_settings(index=None, wheels=folder)
+    start = f"the folder of wheels (TOOLRACK_PACKAGES_WHEELS) has no wheel of NAME for Python {PYTHON}. "
+    for name, cure in (
+        ("absent", "Ask the operator to add it"),
+        ("windows", "Ask the operator to add it"),
+        ("yaml", "'yaml' is the name of an import; its package is pyyaml."),
+    ):
+        with pytest.raises(
+            PackagesRefusedError, match=re.escape(start.replace("NAME", name) + cure)
+        ) as refused:
+            had(settings, name)
+        assert "index" not in f"{refused.value}"
+        assert f"{tmp_path}" not in f"{refused.value}"
+    (folder / windows.file).unlink()
+    folder.rmdir()
+    with pytest.raises(PackagesUnavailableError, match=r"operator checks TOOLRACK_PACKAGES_WHEELS") as gone:
+        had(settings, "absent")
+    assert "index" not in f"{gone.value}"
+    assert index.connections == 0
 
 
 def test_no_address_and_no_password_is_in_a_refusal(tmp_path: Path, make_settings: MakeSettings) -> None:
