@@ -17,8 +17,21 @@ const OF_SEVERAL_FILES = [
   'init_missing',
   'import_circular',
 ]
+/** What only packages can do; test/python-runner/server/packages has it. */
+const OF_PACKAGES = [
+  'packages_off',
+  'packages_denied',
+  'packages_missing',
+  'packages_yanked',
+  'packages_no_wheel',
+  'packages_conflict',
+  'packages_too_large',
+  'packages_changed',
+  'packages_unsafe',
+  'packages_unsupported',
+]
 /** What has a test of its own below, and what is no refusal: its first spec is taken. */
-const ELSEWHERE = ['source_too_large', 'import_hung', 'name_repeated', ...OF_SEVERAL_FILES]
+const ELSEWHERE = ['source_too_large', 'import_hung', 'name_repeated', ...OF_SEVERAL_FILES, ...OF_PACKAGES]
 
 const OLD = moduleOf('notes', 'find')
 const started = sharedServerWithRunner()

@@ -46,6 +46,21 @@ export const BAD: readonly Bad[] = [
     source: `x = ${'-'.repeat(100_000)}1\n${SPECS}`,
     message: /nested/,
   },
+  {
+    kind: 'head_invalid',
+    source: `# /// script\n# [tool.uv]\n# ///\n${SPECS}`,
+    message: /^notes\.py, line 2: \[tool\.uv\] has no effect here/,
+  },
+  {
+    kind: 'requirement_invalid',
+    source: `# /// script\n# dependencies = ["x @ git+https://example.com/x"]\n# ///\n${SPECS}`,
+    message: /^notes\.py, line 2: .* Name only the package and its versions/,
+  },
+  {
+    kind: 'python_unsupported',
+    source: `# /// script\n# requires-python = ">=9"\n# dependencies = ["x"]\n# ///\n${SPECS}`,
+    message: /^notes\.py, line 2: .*Python/,
+  },
   { ...broken, kind: 'specs_missing', source: '', message: /there is no TOOL_SPECS/ },
   {
     ...broken,
