@@ -25,11 +25,19 @@ export class StoredSecrets {
   /** The shortest first. */
   readonly #spelled: readonly string[]
   readonly #searches: readonly Search[]
+  #isUnknown = false
 
   constructor(values: Iterable<string>) {
     const spelled = [...new Set([...values].flatMap(everySpelling))].filter((text) => text !== '')
     this.#spelled = spelled.toSorted((a, b) => a.length - b.length)
     this.#searches = searchesFor(this.#spelled)
+  }
+
+  /** For secrets that are not known: of every text, everything is removed. */
+  static unknown(): StoredSecrets {
+    const stored = new StoredSecrets([])
+    stored.#isUnknown = true
+    return stored
   }
 
   /** Prepares the search in texts of this length. Undefined if no secret has room in such a text. */
@@ -49,6 +57,7 @@ export class StoredSecrets {
 
   /** The text with `[redacted]` in place of every secret. If its end was cut off, the beginning of a secret there is removed too. */
   *without(text: string, isCut = false): Pieces<string> {
+    if (this.#isUnknown) return text === '' ? text : REDACTED
     const needles = yield* this.prepare(isCut ? Infinity : text.length)
     if (!needles) return text
     const known = new PrintedSecrets(needles)
