@@ -2,6 +2,7 @@ import { toolFailure, ToolrackError } from '@toolrack/contract'
 import type { ArgumentValidator } from '../../catalog/schemas/argument-validator.ts'
 import type { Authorised, CallOutcome, Received, Requested, Resolved } from '../call.ts'
 import { makeArgumentsCanonical } from '../canonical-arguments.ts'
+import { Turns } from '../../loop-turn.ts'
 import { Onion, type Next, type Step, type StepFailures } from '../onion.ts'
 import { keepCall, type KeepParts } from './keep-call.ts'
 import { resolveTool, type ResolveParts } from './resolve-tool.ts'
@@ -110,12 +111,17 @@ export function validateArguments<Call extends Resolved>({
   validator,
 }: Pick<StepParts, 'validator'>): Step<Call> {
   return async (call, next) => {
-    const { entry, request, principal, signal } = call
+    const { entry, request, principal, signal, secrets } = call
     if (entry.callable === 'service') {
       const asker = { user: principal.uid, signal }
       const { faults } = await validator.validate(entry.stored, request.arguments, asker)
-      if (faults.length > 0)
-        throw new ToolrackError('ARGUMENTS_INVALID', `${entry.name}: ${faults.join(' ')}`)
+      if (faults.length > 0) {
+        // Without its secrets, a call cannot say which parts of a fault are secret.
+        if (secrets?.refusal) refuseToRun(call)
+        const text = faults.join(' ')
+        const shown = secrets ? await new Turns(signal).run(secrets.stored.withoutInError(text)) : text
+        throw new ToolrackError('ARGUMENTS_INVALID', `${entry.name}: ${shown}`)
+      }
     }
     refuseToRun(call)
     return next(call)

@@ -16,7 +16,7 @@ function python(name: string, secrets: readonly string[]): ToolDefinition {
     function: {
       name,
       description: 'Uses secrets.',
-      parameters: { type: 'object', properties: { text: {} } },
+      parameters: { type: 'object', properties: { text: {} }, additionalProperties: name !== 'shop:global' },
     },
     runner: { kind: 'python', module: 'shop', sha256: 'a'.repeat(64), secrets },
   } as unknown as ToolDefinition
@@ -121,11 +121,13 @@ test('secrets that are too long together are not opened', async () => {
   const load = secretsFor({
     store: {
       sealed: (_owner, names) => {
-        const open = (name: string) => () => {
-          opened.push(name)
-          return { value: 'x'.repeat(40_000) }
-        }
-        const secrets = names.map((name) => ({ bytes: 40_000, open: open(name) }))
+        const secrets = names.map((name) => ({
+          bytes: 40_000,
+          open() {
+            opened.push(name)
+            return { value: 'x'.repeat(40_000) }
+          },
+        }))
         return Promise.resolve({ secrets, hasConsent: true })
       },
     },
@@ -135,6 +137,29 @@ test('secrets that are too long together are not opened', async () => {
   const { refusal } = (await load({ uid: 'ann' }, entry)) ?? {}
   expect(refusal?.message).toMatch(/have 80000 bytes together/)
   expect(opened).toEqual([])
+})
+
+test('the message about wrong arguments has no secret', async () => {
+  const { code, body } = await invoke('shop:global', { [GLOBAL]: 1 })
+  expect([code, body['error']]).toEqual(['ARGUMENTS_INVALID', expect.stringContaining('[redacted]')])
+  expect(body['error']).not.toContain(GLOBAL)
+})
+
+test.each<[string, object]>([
+  ['where the runner has shortened it', { code: 'TOOL_RAISED', error: `E: ${GLOBAL.slice(0, 9)}…` }],
+  [
+    'where a killed tool has stopped',
+    { code: 'TOOL_CRASHED', error: 'late', log: { text: `so ${GLOBAL.slice(0, 9)}`, truncated: false } },
+  ],
+  ['where a log was cut', { text: 'done', log: { text: `so ${GLOBAL.slice(0, 9)}`, truncated: true } }],
+])('the beginning of a secret is not shown %s', async (_what, given) => {
+  outcome = given
+  const { body } = await invoke('shop:global')
+  const { invocationId } = body['meta'] as { readonly invocationId: string }
+  const log = await ask('ann', `GET /tools/invocations/${invocationId}/log`)
+  const said = JSON.stringify([body, log.body])
+  expect(said).toContain('[redacted]')
+  expect(said).not.toContain(GLOBAL.slice(0, 9))
 })
 
 test.each<[string, object]>([
