@@ -187,6 +187,15 @@ async function withoutSecrets(answer: RunnerOutcome, stored: StoredSecrets): Pro
   return { ...answer, ...shown, text: await turns.run(stored.without(answer.text)) }
 }
 
+/** The text about faulty arguments, which may repeat a secret, without the stored secrets that the tool would get. */
+export function faultWithoutSecrets(
+  text: string,
+  stored: StoredSecrets,
+  signal: AbortSignal,
+): Promise<string> {
+  return new Turns(signal).run(stored.withoutInError(text))
+}
+
 /** True if what the tool has printed may end in the middle: at the limit, or because the tool was killed. */
 function isLogCut(answer: RunnerOutcome): boolean {
   return answer.log?.truncated === true || 'code' in answer

@@ -2,11 +2,10 @@ import { toolFailure, ToolrackError } from '@toolrack/contract'
 import type { ArgumentValidator } from '../../catalog/schemas/argument-validator.ts'
 import type { Authorised, CallOutcome, Received, Requested, Resolved } from '../call.ts'
 import { makeArgumentsCanonical } from '../canonical-arguments.ts'
-import { Turns } from '../../loop-turn.ts'
 import { Onion, type Next, type Step, type StepFailures } from '../onion.ts'
 import { keepCall, type KeepParts } from './keep-call.ts'
 import { resolveTool, type ResolveParts } from './resolve-tool.ts'
-import { refuseToRun, RESULT_BYTES_MAX, runTool, type RunParts } from './run-tool.ts'
+import { faultWithoutSecrets, refuseToRun, RESULT_BYTES_MAX, runTool, type RunParts } from './run-tool.ts'
 
 export type StepParts = DecideParts &
   KeepParts &
@@ -119,7 +118,7 @@ export function validateArguments<Call extends Resolved>({
         // Without its secrets, a call cannot say which parts of a fault are secret.
         if (secrets?.refusal) refuseToRun(call)
         const text = faults.join(' ')
-        const shown = secrets ? await new Turns(signal).run(secrets.stored.withoutInError(text)) : text
+        const shown = secrets ? await faultWithoutSecrets(text, secrets.stored, signal) : text
         throw new ToolrackError('ARGUMENTS_INVALID', `${entry.name}: ${shown}`)
       }
     }
