@@ -17,7 +17,7 @@ const STEP = 32 * 1024
 const SPELLING_LENGTH_MAX = 256 * 1024
 
 /**
- * The most UTF-16 code units of all spellings together. Secrets of together 10 KB have fewer. Preparing the search takes 50 ms
+ * The most UTF-16 code units of all spellings together. Most secrets of together 7 KB have fewer. Preparing the search takes 50 ms
  * and 10 MB for so many. Of longer secrets, only the usual spellings are searched: those for which there is room.
  */
 const SPELLED_LENGTH_MAX = 512 * 1024

@@ -140,7 +140,7 @@ test('a long secret is removed too, and is prepared only for a text in which it 
     expect((await turns.run(stored.without(spell(long)))).length).toBeLessThan(20)
 })
 
-test('of a secret with 10 kB, every spelling is searched', async () => {
+test('of a secret with 7 kB, every spelling is searched', async () => {
   const long = Array.from({ length: 1_400 }, (_, at) => `k${at * 7}`).join(' ')
   const stored = new StoredSecrets([long])
   const turns = new Turns()
