@@ -1,6 +1,7 @@
 import { afterAll, expect } from '@jest/globals'
 import type { InvocationResult } from '@toolrack/contract'
 import { spawnSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { copyFileSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -128,6 +129,53 @@ withPython('of secrets that tools give away in every form and way, none is found
   const server = await started()
   expect(await leaked(server, 50, 7)).toEqual([])
   expect(await unfoundPlanted(server)).toEqual([])
+})
+
+const THROWS = `
+import textwrap
+
+def run(way: str, context: dict) -> object:
+    "Fails with a secret in its hands."
+    s = context["secrets"]["LONG_KEY"]
+    if way == "group":
+        raise ExceptionGroup("g", [ValueError(s), ExceptionGroup("h", [KeyError(s)])])
+    if way == "chain":
+        raise KeyError(s) from ValueError(s * 3)
+    if way == "int":
+        return int(s)
+    if way == "open":
+        return open(s)
+    if way == "key":
+        return {s: object()}
+    if way == "indent":
+        return textwrap.indent(s, "  ")
+    if way == "print":
+        print(s * 60)
+    if way == "kill":
+        import os
+        print("so", s[:300], end="", flush=True)
+        os._exit(3)
+    raise ValueError("bad key: " + s)
+
+TOOL_SPECS = [{"name": "throws:run", "handler": run, "secrets": ["LONG_KEY"]}]
+`
+
+withPython('no part of a long secret is in an error, a text or a log, wherever it was cut', async () => {
+  const server = await started()
+  const body = randomBytes(2_000).toString('base64').replaceAll(/.{64}/g, '$&\n')
+  const key = `-----BEGIN KEY-----\n${body}\n-----END KEY-----\n`
+  expect(secrets(server.data, ['set', 'LONG_KEY'], key).status).toBe(0)
+  await uploaded(server, 'throws', THROWS, { headers: server.approver })
+  for (const way of ['raise', 'group', 'chain', 'int', 'open', 'key', 'indent', 'print', 'kill']) {
+    const result = await invoke(server, 'throws:run', { way })
+    const log = await server.fetch(`/workflows/tools/invocations/${result.meta.invocationId}/log`)
+    const said = JSON.stringify(result) + (await log.text())
+    expect([way, said]).toEqual([way, expect.stringContaining('[redacted]')])
+    const parts = Array.from({ length: 200 }, (_, at) => body.slice(at * 13, at * 13 + 12)).filter(
+      (part) => !part.includes('\n') && said.includes(part),
+    )
+    expect([way, parts]).toEqual([way, []])
+  }
 })
 
 withPython(

@@ -16,6 +16,12 @@ export type Sealing = {
 export const SEALING_KEY_RULE =
   'must be a random key of 32 bytes in base64, as `openssl rand -base64 32` makes'
 
+/** The UTF-8 bytes of the text in a sealed text, without opening it. */
+export function bytesOfSealed(sealed: string): number {
+  const base64 = Math.max(0, sealed.length - SEALED.length)
+  return Math.max(0, Math.floor((base64 * 3) / 4) - NONCE_BYTES - TAG_BYTES)
+}
+
 const KEY_BYTES = 32
 /** The beginning of every sealed text. It names the version of the format. */
 const SEALED = 's1.'

@@ -64,6 +64,8 @@ export type RecordedAs = {
   readonly names?: 'tool'
   /** Set if the request writes a layer, which its query names. */
   readonly layer?: 'query'
+  /** A parameter of the path that can be no name is left out of the record. The default is that every text can be one. */
+  readonly isName?: (text: string) => boolean
 }
 
 /** A request whose sender is known, and may do the action of the route. */

@@ -2,10 +2,10 @@ import { START, type Needles } from '@toolrack/contract'
 import { REDACTED } from './redacted.ts'
 
 /**
- * How many characters at the end of a part `cut` removes, if a secret may begin with them. Fewer characters reveal little, and
+ * The fewest characters at the end of a part that `cut` removes, if a secret may begin with them. Fewer characters reveal little, and
  * are often there by chance.
  */
-const CUT_MIN = 4
+export const CUT_MIN = 4
 
 /**
  * Removes known secrets from a text that arrives in parts of any size. Only text that may be the beginning of a secret is held

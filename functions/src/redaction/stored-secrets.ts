@@ -1,8 +1,8 @@
-import { isJsonObject, Needles, type JsonObject, type JsonValue } from '@toolrack/contract'
+import { isJsonObject, Needles, START, type JsonObject, type JsonValue } from '@toolrack/contract'
 import { atOnce, type Pieces } from '../loop-turn.ts'
-import { PrintedSecrets } from './printed-secrets.ts'
+import { CUT_MIN, PrintedSecrets } from './printed-secrets.ts'
 import { REDACTED } from './redacted.ts'
-import { everySpelling } from './spellings.ts'
+import { asItIs, spelledInGroups } from './spellings.ts'
 
 /**
  * A search has all spellings up to a length, and the next search those of up to so many times this length. So a short text does not
@@ -13,33 +13,63 @@ const LENGTH_FACTOR = 8
 /** The UTF-16 code units of a text that are searched before other work may run. This takes about 1 ms. */
 const STEP = 32 * 1024
 
+/** The most UTF-16 code units of a spelling that is searched. No longer text leaves a call. */
+const SPELLING_LENGTH_MAX = 256 * 1024
+
+/**
+ * The most UTF-16 code units of all spellings together. Most secrets of together 7 KB have fewer. Preparing the search takes 50 ms
+ * and 10 MB for so many. Of longer secrets, only the usual spellings are searched: those for which there is room.
+ */
+const SPELLED_LENGTH_MAX = 512 * 1024
+
+/** The most characters of an error text that a runner sends (`ERROR_CHARACTERS_MAX` in `wire/child_messages.py`). */
+const ERROR_LENGTH_MAX = 20_000
+
+/** Where the runner has shortened a text (`cut_middle` and `shortened` in `child/module`). */
+const SHORTENED = /\n… [\d,]+ characters left out …\n|…/g
+
 /** A search for the first `count` spellings. It is enough for a text that is shorter than the shortest one of the next search. */
 type Search = { readonly shortest: number; readonly count: number; needles?: Needles }
 
 /**
  * Removes the stored secrets that a call gets from everything that leaves the call. The work is linear in the text. It is written
- * in pieces, so that other requests get turns. Secrets of ordinary length are prepared in microseconds. A long secret is prepared
- * only for texts in which it has room.
+ * in pieces, so that other requests get turns. Secrets of ordinary length are prepared in microseconds. Secrets are spelled and
+ * prepared only for texts in which they have room.
  */
 export class StoredSecrets {
-  /** The shortest first. */
-  readonly #spelled: readonly string[]
-  readonly #searches: readonly Search[]
+  readonly #values: readonly string[]
+  /** The length of the shortest spelling. */
+  readonly #shortest: number
+  /** The shortest first. Undefined until they are needed. */
+  #spelled: readonly string[] | undefined
+  #searches: readonly Search[] = []
+  /** The search for reversed secrets, which finds the end of a secret at the beginning of a text. */
+  #reversed: Needles | undefined
+  #isUnknown = false
 
   constructor(values: Iterable<string>) {
-    const spelled = [...new Set([...values].flatMap(everySpelling))].filter((text) => text !== '')
-    this.#spelled = spelled.toSorted((a, b) => a.length - b.length)
-    this.#searches = searchesFor(this.#spelled)
+    this.#values = [...new Set(values)].filter((value) => value !== '')
+    this.#shortest = Math.min(...this.#values.flatMap((value) => asItIs(value).map(({ length }) => length)))
+  }
+
+  /** For secrets that are not known: of every text, everything is removed. */
+  static unknown(): StoredSecrets {
+    const stored = new StoredSecrets([])
+    stored.#isUnknown = true
+    return stored
   }
 
   /** Prepares the search in texts of this length. Undefined if no secret has room in such a text. */
   *prepare(length = Infinity): Pieces<Needles | undefined> {
+    if (length < this.#shortest || this.#values.length === 0) return undefined
+    const spelled = (this.#spelled ??= yield* spelledOf(this.#values))
+    if (this.#searches.length === 0) this.#searches = searchesFor(spelled)
     const least = this.#searches.findLastIndex(({ shortest }) => shortest <= length)
     const search = this.#searches[least]
     if (!search) return undefined
     const prepared = this.#searches.slice(least).find(({ needles }) => needles)
     if (prepared) return prepared.needles
-    return (search.needles = yield* Needles.inPieces(this.#spelled.slice(0, search.count)))
+    return (search.needles = yield* Needles.inPieces(spelled.slice(0, search.count)))
   }
 
   /** Opens a filter for a text that arrives in parts. */
@@ -49,6 +79,7 @@ export class StoredSecrets {
 
   /** The text with `[redacted]` in place of every secret. If its end was cut off, the beginning of a secret there is removed too. */
   *without(text: string, isCut = false): Pieces<string> {
+    if (this.#isUnknown) return text === '' ? text : REDACTED
     const needles = yield* this.prepare(isCut ? Infinity : text.length)
     if (!needles) return text
     const known = new PrintedSecrets(needles)
@@ -58,6 +89,27 @@ export class StoredSecrets {
       yield undefined
     }
     return shown + (isCut ? known.cut() : known.end())
+  }
+
+  /**
+   * As `without`, for an error of a runner, which may have left something out. What may be the beginning of a secret before such a
+   * place is removed too, and what may be the end of one after it.
+   */
+  *withoutInError(error: string): Pieces<string> {
+    const text = yield* this.without(error)
+    const marks = text.match(SHORTENED)
+    if (!marks) return text
+    const begins = yield* this.prepare()
+    if (!begins) return text
+    const ends = (this.#reversed ??= yield* Needles.inPieces(reversedEnds(this.#spelled ?? [])))
+    const parts = text.split(SHORTENED)
+    const shown = parts.map((part, at) => {
+      const first = at === 0 ? 0 : openAtEnd(ends, reversed(part))
+      const last = at === marks.length ? 0 : openAtEnd(begins, part.slice(first))
+      const kept = part.slice(first, part.length - last)
+      return (first > 0 ? REDACTED : '') + kept + (last > 0 ? REDACTED : '') + (marks[at] ?? '')
+    })
+    return shown.join('')
   }
 
   /** As `without`, for the JSON of a value. The result is JSON too. */
@@ -82,7 +134,7 @@ export class StoredSecrets {
     let from = 0
     for (let index = 0; index < json.length; index += 1) {
       const end = tokenEnd(json, index)
-      if (end - index < (this.#spelled[0]?.length ?? Infinity)) {
+      if (end - index < this.#shortest) {
         index = Math.max(index, end - 1)
         continue
       }
@@ -134,4 +186,48 @@ function searchesFor(spelled: readonly string[]): readonly Search[] {
     shortest: spelled[start]?.length ?? 0,
     count: starts[at + 1] ?? spelled.length,
   }))
+}
+
+/** All spellings of the secrets for which there is room, the shortest first. */
+function* spelledOf(values: readonly string[]): Pieces<readonly string[]> {
+  const spelled = new Set(values)
+  let room = SPELLED_LENGTH_MAX
+  // The usual spellings of every secret come before the rare ones of the first secret.
+  let rest = values.map((value) => ({ value, groups: spelledInGroups(value) }))
+  while (rest.length > 0) {
+    const left: typeof rest = []
+    for (const one of rest) {
+      // No spelling is shorter than the trimmed secret, except those of its lines, which come with the first groups.
+      const group = spelled.size > 0 && room < one.value.trim().length ? undefined : one.groups.next()
+      for (const text of group?.value ?? []) {
+        if (text === '' || text.length > SPELLING_LENGTH_MAX || spelled.has(text) || text.length > room)
+          continue
+        spelled.add(text)
+        room -= text.length
+      }
+      yield undefined
+      if (group && !group.done) left.push(one)
+    }
+    rest = left
+  }
+  return [...spelled].toSorted((a, b) => a.length - b.length)
+}
+
+/** The last characters of the secrets, reversed. */
+function reversedEnds(spelled: readonly string[]): readonly string[] {
+  return [...new Set(spelled.map((text) => reversed(text.slice(-ERROR_LENGTH_MAX))))]
+}
+
+function reversed(text: string): string {
+  let turned = ''
+  for (let at = text.length - 1; at >= 0; at -= 1) turned += text.charAt(at)
+  return turned
+}
+
+/** How many characters at the end of the text may be the beginning of a needle. 0 for so few that they reveal little. */
+function openAtEnd(needles: Needles, text: string): number {
+  let state = START
+  for (let at = 0; at < text.length; at += 1) state = needles.next(state, text.charCodeAt(at))
+  const open = needles.open(state)
+  return open < CUT_MIN ? 0 : open
 }

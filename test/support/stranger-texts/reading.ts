@@ -40,7 +40,12 @@ import {
 } from '../../../functions/src/redaction/secret-names.ts'
 import { openValueEnd, valueEnd } from '../../../functions/src/redaction/secret-value.ts'
 import { NOT_SENSITIVE } from '../../../functions/src/redaction/sensitive.ts'
-import { everySpelling, spellings } from '../../../functions/src/redaction/spellings.ts'
+import {
+  asItIs,
+  everySpelling,
+  spelledInGroups,
+  spellings,
+} from '../../../functions/src/redaction/spellings.ts'
 import { mayHoldSecret, TextRedactor } from '../../../functions/src/redaction/text-redactor.ts'
 import { validTraceparent } from '../../../functions/src/features/audit/traceparent.ts'
 import { keyColumn, lastLine, lineAt } from '../../../functions/src/redaction/yaml-lines.ts'
@@ -135,7 +140,12 @@ export const READING: Calls<(text: string) => unknown> = {
     withoutCommandSecrets: (text) => withoutCommandSecrets(text, () => undefined),
     withoutListedSecret: (text) => withoutListedSecret([text, text, '-u', text], 3),
   },
-  [`${REDACTION}spellings.ts`]: { spellings, everySpelling },
+  [`${REDACTION}spellings.ts`]: {
+    spellings,
+    everySpelling,
+    asItIs,
+    spelledInGroups: (text) => [...spelledInGroups(text)],
+  },
   [`${REDACTION}known-shapes.ts`]: {
     KnownShapes: (text) => [...new KnownShapes(() => undefined).take(text)],
   },

@@ -15,6 +15,9 @@ type Parts = {
   readonly stored: StoredSecrets | undefined
 }
 
+/** Which texts may end in the middle, because the tool was killed or has printed too much. */
+type Cut = { readonly isLogCut: boolean; readonly isValueCut: boolean }
+
 /** Passes the events of a runner on to a streaming caller, without secrets. A secret may begin in one event and end in another. */
 export class FilteredEvents {
   readonly #parts: Parts
@@ -22,11 +25,22 @@ export class FilteredEvents {
   /** The filters of the three kinds of texts. */
   readonly #stored: Partial<Record<RunnerEvent['type'], PrintedSecrets | undefined>> = {}
 
+  /** Resolves when the events so far are heard. */
+  #last: Promise<void> = Promise.resolve()
+
   constructor(parts: Parts) {
     this.#parts = parts
   }
 
+  /** Resolves when the caller takes more events. With stored secrets, an event waits for those before it, so they keep their order. */
   hear(event: RunnerEvent): Promise<void> | undefined {
+    if (!this.#parts.stored) return this.#hear(event)
+    const heard = this.#last.then(() => this.#hear(event))
+    this.#last = heard.catch(() => undefined)
+    return heard
+  }
+
+  #hear(event: RunnerEvent): Promise<void> | undefined {
     const { emit, printed, stored } = this.#parts
     if (event.type === 'value') return stored ? this.#hearValue(event.value, stored) : emit(event)
     const filter = this.#filter(event.type)
@@ -39,12 +53,13 @@ export class FilteredEvents {
     )
   }
 
-  /** Sends what was held back. */
-  async end(): Promise<void> {
-    await this.#endText()
+  /** Sends what was held back. If a text was cut off, what may be the beginning of a secret at its end is removed. */
+  async end({ isLogCut, isValueCut }: Cut): Promise<void> {
+    await this.#last
+    await this.#endText(isValueCut)
     const lines = this.#lines
     if (!lines) return
-    const rest = this.#stored.log?.end() ?? ''
+    const rest = restOf(this.#stored.log, isLogCut)
     await this.#log(lines.take(rest) + lines.end())
   }
 
@@ -66,14 +81,18 @@ export class FilteredEvents {
     if (shown !== '' || text === '') await this.#parts.emit({ type: 'value', value: textValue(shown) })
   }
 
-  async #endText(): Promise<void> {
-    const rest = this.#stored.value?.end() ?? ''
+  async #endText(isCut = false): Promise<void> {
+    const rest = restOf(this.#stored.value, isCut)
     if (rest !== '') await this.#parts.emit({ type: 'value', value: textValue(rest) })
   }
 
   #filter(type: RunnerEvent['type']): PrintedSecrets | undefined {
     return (this.#stored[type] ??= this.#parts.stored?.open())
   }
+}
+
+function restOf(filter: PrintedSecrets | undefined, isCut: boolean): string {
+  return (isCut ? filter?.cut() : filter?.end()) ?? ''
 }
 
 function textValue(text: string): JsonText {

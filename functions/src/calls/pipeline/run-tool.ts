@@ -163,7 +163,7 @@ async function runPython(
     listen: call.isHeard ? hear : undefined,
   })
   if (answer.usage) start.now()
-  await events.end()
+  await events.end({ isLogCut: isLogCut(answer), isValueCut: 'code' in answer })
   const shown = secrets ? await withoutSecrets(answer, secrets.stored) : answer
   const { log = null } = shown
   const outcome = outcomeOfRunner(call, shown)
@@ -179,11 +179,26 @@ function lazy<Value>(make: () => Value): () => Value {
 async function withoutSecrets(answer: RunnerOutcome, stored: StoredSecrets): Promise<RunnerOutcome> {
   const turns = new Turns()
   const { log } = answer
-  const shown = log && { log: { ...log, text: await turns.run(stored.without(log.text, log.truncated)) } }
-  if ('code' in answer) return { ...answer, ...shown, error: await turns.run(stored.without(answer.error)) }
+  const shown = log && { log: { ...log, text: await turns.run(stored.without(log.text, isLogCut(answer))) } }
+  if ('code' in answer)
+    return { ...answer, ...shown, error: await turns.run(stored.withoutInError(answer.error)) }
   if ('json' in answer)
     return { ...answer, ...shown, json: await turns.run(stored.withoutInJson(answer.json)) }
   return { ...answer, ...shown, text: await turns.run(stored.without(answer.text)) }
+}
+
+/** The text about faulty arguments, which may repeat a secret, without the stored secrets that the tool would get. */
+export function faultWithoutSecrets(
+  text: string,
+  stored: StoredSecrets,
+  signal: AbortSignal,
+): Promise<string> {
+  return new Turns(signal).run(stored.withoutInError(text))
+}
+
+/** True if what the tool has printed may end in the middle: at the limit, or because the tool was killed. */
+function isLogCut(answer: RunnerOutcome): boolean {
+  return answer.log?.truncated === true || 'code' in answer
 }
 
 /** The longest time that a streaming caller waits for the event `start`. A refusal by the runner usually takes less time. */

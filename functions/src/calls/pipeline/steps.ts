@@ -5,7 +5,7 @@ import { makeArgumentsCanonical } from '../canonical-arguments.ts'
 import { Onion, type Next, type Step, type StepFailures } from '../onion.ts'
 import { keepCall, type KeepParts } from './keep-call.ts'
 import { resolveTool, type ResolveParts } from './resolve-tool.ts'
-import { refuseToRun, RESULT_BYTES_MAX, runTool, type RunParts } from './run-tool.ts'
+import { faultWithoutSecrets, refuseToRun, RESULT_BYTES_MAX, runTool, type RunParts } from './run-tool.ts'
 
 export type StepParts = DecideParts &
   KeepParts &
@@ -110,12 +110,17 @@ export function validateArguments<Call extends Resolved>({
   validator,
 }: Pick<StepParts, 'validator'>): Step<Call> {
   return async (call, next) => {
-    const { entry, request, principal, signal } = call
+    const { entry, request, principal, signal, secrets } = call
     if (entry.callable === 'service') {
       const asker = { user: principal.uid, signal }
       const { faults } = await validator.validate(entry.stored, request.arguments, asker)
-      if (faults.length > 0)
-        throw new ToolrackError('ARGUMENTS_INVALID', `${entry.name}: ${faults.join(' ')}`)
+      if (faults.length > 0) {
+        // Without its secrets, a call cannot say which parts of a fault are secret.
+        if (secrets?.refusal) refuseToRun(call)
+        const text = faults.join(' ')
+        const shown = secrets ? await faultWithoutSecrets(text, secrets.stored, signal) : text
+        throw new ToolrackError('ARGUMENTS_INVALID', `${entry.name}: ${shown}`)
+      }
     }
     refuseToRun(call)
     return next(call)

@@ -2,7 +2,7 @@ import { isToolrackError, LAYERS, type JsonObject, type Layer } from '@toolrack/
 import { randomUUID } from 'node:crypto'
 import type { AuditTrail } from './audit-trail.ts'
 import type { AuditEvent } from './record.ts'
-import { redact, redactText } from '../../redaction/redact.ts'
+import { redact, REDACTED, redactText } from '../../redaction/redact.ts'
 import { validTraceparent } from './traceparent.ts'
 import type { Noted, RecordedRequest } from '../../http/route.ts'
 import { requestError } from '../../http/send-error.ts'
@@ -18,8 +18,14 @@ export async function audited(
 ): Promise<void> {
   const { req, res, params, search } = found
   const { workflowId = null } = principal
-  const { kind = 'write', names: named, layer } = typeof route.audit === 'object' ? route.audit : {}
-  const names = Object.values<string>(params)
+  const {
+    kind = 'write',
+    names: named,
+    layer,
+    isName = () => true,
+  } = typeof route.audit === 'object' ? route.audit : {}
+  // A value that was sent in place of a name by mistake may be a secret.
+  const names = Object.values<string>(params).map((name) => (isName(name) ? name : REDACTED))
   let noted: Noted = {}
   // Pairs the record of the start with that of the end.
   const invocationId = randomUUID()

@@ -8,7 +8,7 @@ import { EVERYBODY } from '../../documents/collection.ts'
 import { Turns } from '../../loop-turn.ts'
 import { StoredSecrets } from '../../redaction/stored-secrets.ts'
 import { CALL_SECRETS_BYTES_MAX, wantedSecret, type WantedSecret } from './secret.ts'
-import type { ConsentModule, FoundSecret, SecretStore } from './secret-store.ts'
+import { MISSING, type ConsentModule, type SealedSecret, type SecretStore } from './secret-store.ts'
 
 /** Finds the secrets that the tool of an entry gets when the principal calls it. Undefined if it asks for none. */
 export type SecretsFor = (
@@ -18,7 +18,7 @@ export type SecretsFor = (
 
 type Parts = {
   /** Undefined where the operator has set no key. */
-  readonly store: Pick<SecretStore, 'open'> | undefined
+  readonly store: Pick<SecretStore, 'sealed'> | undefined
 }
 
 /** Adds the secrets to a call whose tool asks for some. A call of another tool does not wait. */
@@ -42,6 +42,8 @@ async function runWith(
 }
 
 const NONE: CallSecrets = { values: {}, stored: new StoredSecrets([]) }
+/** For a call whose secrets are not read. Everything is removed from its records. */
+const UNKNOWN: CallSecrets = { values: {}, stored: StoredSecrets.unknown() }
 
 function asError(error: unknown): ToolrackError {
   return error instanceof ToolrackError ? error : new ToolrackError('INTERNAL', undefined, { cause: error })
@@ -80,34 +82,39 @@ async function load(
     opened(store, uid, needed, consent),
     opened(store, EVERYBODY, needed, undefined),
   ])
+  const found = needed.map((one) => ({
+    one,
+    sealed: (one.owner === EVERYBODY ? global : own).secrets.get(one.name) ?? MISSING,
+  }))
+  // Opening so much and searching it would delay other requests. What is not opened cannot be removed from the records.
+  const bytes = found.reduce((sum, { sealed }) => sum + sealed.bytes, 0)
+  if (bytes > CALL_SECRETS_BYTES_MAX) return { ...UNKNOWN, refusal: missing(tooLong(tool, bytes)) }
   const values: Record<string, string> = {}
   let refusal = consent && !own.hasConsent ? noConsent(tool, needed, consent) : undefined
-  for (const one of needed) {
-    const found = (one.owner === EVERYBODY ? global : own).secrets.get(one.name) ?? { none: 'missing' }
-    if ('value' in found) values[one.name] = found.value
-    else refusal ??= missing(sentence(tool, one, found.none))
+  for (const { one, sealed } of found) {
+    const opened = sealed.open()
+    if ('value' in opened) values[one.name] = opened.value
+    else refusal ??= missing(sentence(tool, one, opened.none))
   }
-  const bytes = Object.values(values).reduce((sum, value) => sum + Buffer.byteLength(value), 0)
-  if (bytes > CALL_SECRETS_BYTES_MAX) refusal ??= missing(tooLong(tool, bytes))
   // The secrets are removed from the records of a refused call too.
   const stored = new StoredSecrets(Object.values(values))
   return refusal ? { values: {}, stored, refusal } : { values, stored }
 }
 
-type Opened = { readonly secrets: ReadonlyMap<string, FoundSecret>; readonly hasConsent: boolean }
+type Opened = { readonly secrets: ReadonlyMap<string, SealedSecret>; readonly hasConsent: boolean }
 const NOTHING: Opened = { secrets: new Map(), hasConsent: false }
 
 /** The needed secrets of one owner, with one read. */
 async function opened(
-  store: Pick<SecretStore, 'open'>,
+  store: Pick<SecretStore, 'sealed'>,
   owner: string,
   needed: readonly Needed[],
-  consent: Parameters<SecretStore['open']>[2],
+  consent: Parameters<SecretStore['sealed']>[2],
 ): Promise<Opened> {
   const names = [...new Set(needed.filter((one) => one.owner === owner).map(({ name }) => name))]
   if (names.length === 0) return NOTHING
-  const { secrets, hasConsent } = await store.open(owner, names, consent)
-  return { secrets: new Map(names.map((name, at) => [name, secrets[at] ?? { none: 'missing' }])), hasConsent }
+  const { secrets, hasConsent } = await store.sealed(owner, names, consent)
+  return { secrets: new Map(names.map((name, at) => [name, secrets[at] ?? MISSING])), hasConsent }
 }
 
 function missing(message: string): ToolrackError {

@@ -23,7 +23,8 @@ const CONSENT = '/secrets/consents/:layer/:module'
 const NOT_STORED = { 'Cache-Control': 'private, no-store' }
 const SECRET_BODY: DeclaredBody = {
   what: 'A body with a secret',
-  size: 'single',
+  // In the longest form of JSON, a secret has six times as many bytes: `\u0001`.
+  size: 'bulk',
   wayOut: 'A secret may have 64 KB. Store a part of it, or a key with which the tool fetches it.',
 }
 const CONSENT_BODY: DeclaredBody = {
@@ -77,7 +78,7 @@ export function secretRoutes({ secretStore, rotateKeys }: SecretParts): readonly
       takesBody: true,
       ask: askedLayer,
       action: governSecrets,
-      audit: { layer: 'query' },
+      audit: { layer: 'query', isName: isSecretName },
       async handle(request) {
         const { principal, asked: layer, params, res } = request
         const { value, ...rest } = await readObject(request, SECRET_BODY)
@@ -97,7 +98,7 @@ export function secretRoutes({ secretStore, rotateKeys }: SecretParts): readonly
       schemas: async () => (await import('./secret-schemas.ts')).DELETE_SECRET,
       ask: askedLayer,
       action: governSecrets,
-      audit: { layer: 'query' },
+      audit: { layer: 'query', isName: isSecretName },
       async handle({ principal, asked: layer, params: { name }, res }) {
         const owner = ownerOf(layer, principal.uid)
         if (!isSecretName(name) || !(await store().delete(owner, name))) throw secretNotFound(layer)

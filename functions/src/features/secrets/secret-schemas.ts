@@ -31,7 +31,7 @@ export const WRITE_SECRET: RouteSchemas = {
     value: z
       .string()
       .describe(
-        `The value: ${SECRET_BYTES_MIN} to ${SECRET_BYTES_MAX.toLocaleString('en')} bytes of text (UTF-8).`,
+        `The value: ${SECRET_BYTES_MIN} to ${SECRET_BYTES_MAX.toLocaleString('en')} bytes of text (UTF-8), without the blanks at its ends.`,
       ),
   }),
   answers: { 204: nothing },

@@ -1,5 +1,5 @@
 import { ToolrackError, type Digest } from '@toolrack/contract'
-import type { SealedPlace } from '../../calls/sealing.ts'
+import { bytesOfSealed, type SealedPlace } from '../../calls/sealing.ts'
 import { EVERYBODY, put, remove, type Collection, type Ref } from '../../documents/collection.ts'
 import type { Documents, Kept } from '../../documents/documents.ts'
 import { isText, listOf, object } from '../../value-shape.ts'
@@ -75,6 +75,12 @@ export type ListedSecret = { readonly name: string; readonly updatedAt: string }
 /** The value of a secret, or why there is none: nothing is stored, or no present key opens it. */
 export type FoundSecret = { readonly value: string } | { readonly none: 'missing' | 'unreadable' }
 
+/** A secret that is not opened yet, with the bytes of its value. */
+export type SealedSecret = { readonly bytes: number; readonly open: () => FoundSecret }
+
+/** In place of a secret that is not stored. */
+export const MISSING: SealedSecret = { bytes: 0, open: () => ({ none: 'missing' }) }
+
 type Parts = { readonly documents: Documents; readonly keys: SecretKeys; readonly now: () => number }
 
 /** How many owners a rotation reads at once. */
@@ -142,26 +148,29 @@ export class SecretStore {
   }
 
   /** The secrets with these names, and whether the owner has consented that the module gets secrets for grants with this digest. */
-  async open(
+  async sealed(
     owner: string,
     names: readonly string[],
     consent?: ConsentModule & { readonly digest: Digest },
-  ): Promise<{ readonly secrets: readonly FoundSecret[]; readonly hasConsent: boolean }> {
+  ): Promise<{ readonly secrets: readonly SealedSecret[]; readonly hasConsent: boolean }> {
     if (!consent) {
       const found = await this.#documents.read(owner, names.map(refOf))
-      return { secrets: found.map((kept) => this.#opened(owner, kept)), hasConsent: false }
+      return { secrets: found.map((kept) => this.#sealed(owner, kept)), hasConsent: false }
     }
     const [given, ...found] = await this.#documents.read(owner, [consentRef(consent), ...names.map(refOf)])
     return {
-      secrets: found.map((kept) => this.#opened(owner, kept)),
+      secrets: found.map((kept) => this.#sealed(owner, kept)),
       hasConsent: given?.fields.digests.includes(consent.digest) === true,
     }
   }
 
-  #opened(owner: string, kept: Kept<SecretFields> | undefined): FoundSecret {
-    if (!kept) return { none: 'missing' }
-    const value = this.#valueIn(owner, kept)
-    return value === undefined ? { none: 'unreadable' } : { value }
+  #sealed(owner: string, kept: Kept<SecretFields> | undefined): SealedSecret {
+    if (!kept) return MISSING
+    const open = (): FoundSecret => {
+      const value = this.#valueIn(owner, kept)
+      return value === undefined ? { none: 'unreadable' } : { value }
+    }
+    return { bytes: bytesOfSealed(kept.body ?? ''), open }
   }
 
   #valueIn(owner: string, { fields, body = '' }: Kept<SecretFields>): string | undefined {

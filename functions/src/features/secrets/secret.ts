@@ -47,8 +47,8 @@ export function valueFault(value: unknown): string | undefined {
   if (typeof value !== 'string') return 'it must be a text'
   if (!value.isWellFormed()) return 'it must be a text that UTF-8 can hold'
   const bytes = Buffer.byteLength(value)
-  if (bytes < SECRET_BYTES_MIN)
-    return `it must have at least ${SECRET_BYTES_MIN} bytes, because a shorter text cannot be removed from results and logs`
+  if (Buffer.byteLength(value.trim()) < SECRET_BYTES_MIN)
+    return `it must have at least ${SECRET_BYTES_MIN} bytes without the blanks at its ends, because a shorter text cannot be removed from results and logs`
   if (bytes > SECRET_BYTES_MAX) return `it may have at most ${SECRET_BYTES_MAX} bytes (UTF-8)`
   return undefined
 }

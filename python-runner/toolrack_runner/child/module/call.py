@@ -21,6 +21,7 @@ from toolrack_runner.child.module.handler import CONTEXT, Handler
 from toolrack_runner.child.module.load import LoadedModule
 from toolrack_runner.child.module.raised import raised
 from toolrack_runner.child.module.result import result_of
+from toolrack_runner.child.module.secrets_of_call import know_secrets, shortened
 from toolrack_runner.child.module.user_traceback import exception_line
 from toolrack_runner.near_miss import did_you_mean, named, near_miss
 from toolrack_runner.wire.fault import ModuleError
@@ -42,6 +43,7 @@ def call_tool(
     "success", "text"}`, with `value` if the result was not a string, or `{"outcome": "failure", "code", "error"}`. It is
     plain JSON.
     """
+    know_secrets(context.get("secrets"))
     try:
         handler = module.find(tool)
         if handler is None:
@@ -65,7 +67,7 @@ def call_tool(
         sentence = "the tool used up its memory. Work on less at a time."
         return failure("MEMORY_LIMIT", f"{module.files.main}: {sentence}")
     except BaseException as error:  # noqa: BLE001 - the server process waits for an answer
-        sentence = f"the tool left its process unable to answer ({exception_line(error)[:200]})."
+        sentence = f"the tool left its process unable to answer ({shortened(exception_line(error), 200)})."
         return failure("TOOL_CRASHED", f"{module.files.main}: {sentence}")
 
 

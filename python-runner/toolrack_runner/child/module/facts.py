@@ -7,6 +7,8 @@ from collections.abc import Callable, Container
 from types import TracebackType
 from typing import Any
 
+from toolrack_runner.child.module.secrets_of_call import shortened
+
 #: How many exceptions are read of a chain, in which each exception has caused the next.
 _CHAIN_MAX = 5
 
@@ -27,7 +29,7 @@ cause_of: Callable[[BaseException], BaseException | None] = _of_exceptions["__ca
 
 def class_name(kind: type) -> str:
     """At most 64 characters of the name of a class."""
-    return _name(kind)[:64]
+    return shortened(_name(kind), 64)
 
 
 def module_name(kind: type) -> str:

@@ -17,6 +17,7 @@ from toolrack_runner.child.module.facts import (
 )
 from toolrack_runner.child.module.json_form import NO_FORM, as_set, in_order, json_form
 from toolrack_runner.child.module.package_scalars import scalar_of_numpy
+from toolrack_runner.child.module.secrets_of_call import shortened
 from toolrack_runner.limits import RESULT_DEPTH_MAX
 from toolrack_runner.wire.frames import JsonValue
 from toolrack_runner.wire.json_depth import VALUES_MAX
@@ -190,4 +191,4 @@ def _shown(key: object) -> str:
     text = as_text(key)
     if text is None:
         return str(key) if type(key) in {int, float, bool, type(None)} else "…"
-    return repr(text if len(text) <= 64 else text[:64] + "…")
+    return repr(shortened(text, 64, "…"))

@@ -5,6 +5,7 @@ from json import JSONDecoder, JSONEncoder
 from toolrack_runner.child.module.facts import as_text, is_a, own_text, type_name
 from toolrack_runner.child.module.formed import RETURN_PLAIN, TOO_DEEP, ResultError, formed
 from toolrack_runner.child.module.json_form import NO_FORM, as_set, json_form
+from toolrack_runner.child.module.secrets_of_call import shortened
 from toolrack_runner.limits import RESULT_DEPTH_MAX
 from toolrack_runner.wire.frames import JsonObject, JsonValue
 from toolrack_runner.wire.json_depth import is_deeper
@@ -41,7 +42,7 @@ def result_of(returned: object) -> JsonObject:
         plain = formed(returned)
         if not is_a(error, TypeError) and not own_text(error, ValueError).startswith(_NOT_FINITE):
             # Only code of the module can have raised this error.
-            said = f"the result can't be written as JSON ({str(error)[:200]}); {RETURN_PLAIN}"
+            said = f"the result can't be written as JSON ({shortened(str(error), 200)}); {RETURN_PLAIN}"
             raise ResultError(said) from None
         text = _encode(plain)
     _refuse_surrogates(text)

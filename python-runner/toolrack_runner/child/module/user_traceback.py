@@ -14,6 +14,7 @@ from toolrack_runner.child.module.facts import (
 )
 from toolrack_runner.child.module.files import ModuleFiles
 from toolrack_runner.child.module.meant_name import meant_name
+from toolrack_runner.child.module.secrets_of_call import shortened, without_beginning, without_secrets
 from toolrack_runner.limits import ERROR_CHARS_MAX
 
 #: How many members of an exception group are shown, so that the traceback stays short.
@@ -65,7 +66,7 @@ def exception_line(error: BaseException) -> str:
     try:
         module, name = kind.__module__, kind.__qualname__
         title = name if module == "builtins" else f"{module}.{name}"
-        title = str.__str__(title)[:200]
+        title = shortened(str.__str__(title), 200)
     except BaseException:  # noqa: BLE001 - a metaclass may raise anything
         title = "an exception whose class can't be named"
     said = _text(error)
@@ -73,7 +74,13 @@ def exception_line(error: BaseException) -> str:
 
 
 def cut_middle(text: str, chars_max: int) -> str:
-    """The text. If it is too long, its middle is left out, because its beginning and its end are the most useful parts."""
+    """The text. If it is too long, its middle is left out, because its beginning and its end are the most useful parts.
+
+    The service recognises the mark by its letters (`functions/src/redaction/stored-secrets.ts`).
+    """
+    if len(text) <= chars_max:
+        return text
+    text = without_secrets(text)
     if len(text) <= chars_max:
         return text
     head = chars_max // 4
@@ -110,7 +117,7 @@ def _frame_lines(shown: list[tuple[str, int, str]], files: ModuleFiles) -> list[
 
 def _text(error: BaseException) -> str:
     try:
-        return cut_middle(str.__str__(str(error)), _MESSAGE_CHARS_MAX)
+        return cut_middle(without_beginning(str.__str__(str(error))), _MESSAGE_CHARS_MAX)
     except BaseException as failed:  # noqa: BLE001 - __str__ may raise anything
         return f"<its text can't be read: __str__ raised {class_name(type(failed))}>"
 

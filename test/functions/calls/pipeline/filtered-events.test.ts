@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals'
+import { setImmediate } from 'node:timers/promises'
 import type { CallEvent } from '../../../../functions/src/calls/call.ts'
 import { FilteredEvents } from '../../../../functions/src/calls/pipeline/filtered-events.ts'
 import type { RunnerEvent } from '../../../../functions/src/catalog/definitions/runner.ts'
@@ -13,7 +14,7 @@ const [HEAD, TAIL] = [SECRET.slice(0, 9), SECRET.slice(9)]
 const value = (given: unknown): RunnerEvent => ({ type: 'value', value: new JsonText(JSON.stringify(given)) })
 
 /** What a caller hears of these events: the texts and values of each type. */
-async function heard(events: readonly RunnerEvent[], stored?: StoredSecrets) {
+async function heard(events: readonly RunnerEvent[], stored?: StoredSecrets, isCut = false) {
   const told: Partial<Record<CallEvent['type'], unknown[]>> = {}
   const filtered = new FilteredEvents({
     emit(event) {
@@ -27,8 +28,8 @@ async function heard(events: readonly RunnerEvent[], stored?: StoredSecrets) {
     printed: () => printedFilter({}, NOT_SENSITIVE),
     stored,
   })
-  for (const event of events) await filtered.hear(event)
-  await filtered.end()
+  await Promise.all(events.map(async (event) => filtered.hear(event)))
+  await filtered.end({ isLogCut: isCut, isValueCut: isCut })
   return told
 }
 
@@ -58,4 +59,44 @@ test('without stored secrets, every event is as it is', async () => {
   const { value: values, progress } = await heard(EVENTS)
   expect(values).toEqual([`so ${HEAD}`, `${TAIL} it is`, { a: [SECRET] }, HEAD, '', `end ${HEAD}`])
   expect(progress).toEqual([`at ${HEAD}`, `${TAIL} now`])
+})
+
+test('of texts that are cut off, what may be the beginning of a secret is not shown', async () => {
+  const events = EVENTS.filter(({ type }) => type !== 'progress')
+  const { log, value: values } = await heard(events, new StoredSecrets([SECRET]), true)
+  expect(log?.at(-1)).toBe('and [redacted]')
+  expect(values?.at(-1)).toBe('[redacted]')
+})
+
+test('events of a tool with secrets keep their order, and a caller that is slow is waited for', async () => {
+  const given = Array.from({ length: 9 }, (_, at) =>
+    at % 3 === 1 ? `text ${at}.` : { at, more: 'x'.repeat(90) },
+  )
+  const told: unknown[] = []
+  const waiting: (() => void)[] = []
+  const filtered = new FilteredEvents({
+    emit(event) {
+      if (event.type === 'value') told.push(JSON.parse(JSON.stringify(event.value)))
+      const { promise, resolve } = Promise.withResolvers<void>()
+      waiting.push(resolve)
+      return promise
+    },
+    printed: () => printedFilter({}, NOT_SENSITIVE),
+    stored: new StoredSecrets([SECRET]),
+  })
+  let count = 0
+  const all = Promise.all(
+    given.map(async (one) => {
+      await filtered.hear(value(one))
+      count += 1
+    }),
+  )
+  for (let at = 0; at < given.length; at += 1) {
+    while (waiting.length <= at) await setImmediate()
+    // No event is sent before the caller has taken the one before.
+    expect([count, waiting.length]).toEqual([at, at + 1])
+    waiting[at]?.()
+  }
+  await all
+  expect(told).toEqual(given)
 })

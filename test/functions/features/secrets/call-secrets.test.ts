@@ -2,6 +2,8 @@ import { beforeEach, expect, test } from '@jest/globals'
 import type { JsonObject, ToolDefinition } from '@toolrack/contract'
 import { absentRunner, type RunnerCall } from '../../../../functions/src/catalog/definitions/runner.ts'
 import type { RunnerOutcome } from '../../../../functions/src/catalog/definitions/runner.ts'
+import type { CatalogEntry } from '../../../../functions/src/catalog/views/catalog-entry.ts'
+import { secretsFor } from '../../../../functions/src/features/secrets/load-secrets.ts'
 import { memoryAudit } from '../../../support/memory-audit.ts'
 import { routeService } from '../../../support/route-service.ts'
 
@@ -14,7 +16,7 @@ function python(name: string, secrets: readonly string[]): ToolDefinition {
     function: {
       name,
       description: 'Uses secrets.',
-      parameters: { type: 'object', properties: { text: {} } },
+      parameters: { type: 'object', properties: { text: {} }, additionalProperties: name !== 'shop:global' },
     },
     runner: { kind: 'python', module: 'shop', sha256: 'a'.repeat(64), secrets },
   } as unknown as ToolDefinition
@@ -117,7 +119,58 @@ test('secrets of one call are together at most as long as a call may get', async
   await consent('shop:both')
   await ask('ann', 'PUT /secrets/OWN_KEY', { body: { value: 'x'.repeat(64 * 1024) } })
   expect(await invoke('shop:both')).toMatchObject({ code: 'SECRET_MISSING' })
-  expect((await invoke('shop:both')).body['error']).toMatch(/have 65553 bytes together/)
+  const { body } = await invoke('shop:both', { text: `about ${GLOBAL}` })
+  expect(body['error']).toMatch(/have 65553 bytes together/)
+  // The secrets were not read, so the record shows no argument.
+  const audit = JSON.stringify((await ask('admin', 'GET /audit')).body)
+  expect(audit).toContain('"arguments":{"[redacted]":"[redacted]"}')
+  expect(audit).not.toContain(`about ${GLOBAL}`)
+})
+
+test('secrets that are too long together are not opened', async () => {
+  const opened: string[] = []
+  const load = secretsFor({
+    store: {
+      sealed: (_owner, names) => {
+        const secrets = names.map((name) => ({
+          bytes: 40_000,
+          open() {
+            opened.push(name)
+            return { value: 'x'.repeat(40_000) }
+          },
+        }))
+        return Promise.resolve({ secrets, hasConsent: true })
+      },
+    },
+  })
+  const howRun = { by: 'python', module: 'shop', secrets: ['ONE', 'TWO'] }
+  const entry = { name: 'shop:two', layer: 'user', grants: [], howRun } as unknown as CatalogEntry
+  const { refusal } = (await load({ uid: 'ann' }, entry)) ?? {}
+  expect(refusal?.message).toMatch(/have 80000 bytes together/)
+  expect(opened).toEqual([])
+})
+
+test('the message about wrong arguments has no secret', async () => {
+  const { code, body } = await invoke('shop:global', { [GLOBAL]: 1 })
+  expect([code, body['error']]).toEqual(['ARGUMENTS_INVALID', expect.stringContaining('[redacted]')])
+  expect(body['error']).not.toContain(GLOBAL)
+})
+
+test.each<[string, object]>([
+  ['where the runner has shortened it', { code: 'TOOL_RAISED', error: `E: ${GLOBAL.slice(0, 9)}…` }],
+  [
+    'where a killed tool has stopped',
+    { code: 'TOOL_CRASHED', error: 'late', log: { text: `so ${GLOBAL.slice(0, 9)}`, truncated: false } },
+  ],
+  ['where a log was cut', { text: 'done', log: { text: `so ${GLOBAL.slice(0, 9)}`, truncated: true } }],
+])('the beginning of a secret is not shown %s', async (_what, given) => {
+  outcome = given
+  const { body } = await invoke('shop:global')
+  const { invocationId } = body['meta'] as { readonly invocationId: string }
+  const log = await ask('ann', `GET /tools/invocations/${invocationId}/log`)
+  const said = JSON.stringify([body, log.body])
+  expect(said).toContain('[redacted]')
+  expect(said).not.toContain(GLOBAL.slice(0, 9))
 })
 
 test.each<[string, object]>([

@@ -38,6 +38,7 @@ test('global secrets are of admins, and are other ones than those of the admin',
 
 test.each<[string, string, unknown, string]>([
   ['too short', 'KEY', '1234567', 'BODY_INVALID'],
+  ['too short without its blanks', 'KEY', ' 1234567\n', 'BODY_INVALID'],
   ['too long', 'KEY', 'x'.repeat(SECRET_BYTES_MAX + 1), 'BODY_INVALID'],
   ['too long in UTF-8', 'KEY', 'ö'.repeat(SECRET_BYTES_MAX / 2 + 1), 'BODY_INVALID'],
   ['half a surrogate pair', 'KEY', '\ud800 and more', 'BODY_INVALID'],
@@ -57,6 +58,25 @@ test('8 bytes in 3 letters, and as many bytes as there may be, are stored', asyn
   expect((await ask('ann', 'PUT /secrets/KEY', { body: { value: VALUE, more: 1 } })).code).toBe(
     'BODY_INVALID',
   )
+})
+
+test('a value of as many bytes as there may be is stored, however it is escaped in JSON', async () => {
+  const body = `{"value":"${String.raw`\u0001`.repeat(SECRET_BYTES_MAX)}"}`
+  expect((await ask('ann', 'PUT /secrets/KEY', { body })).status).toBe(204)
+})
+
+test('a record shows no name that no secret can have, because it may be a value', async () => {
+  for (const [method, name] of [
+    ['PUT', 'API_KEY'],
+    ['PUT', 'aValueByMistake'],
+    ['DELETE', 'another-value'],
+  ])
+    await ask('ann', `${method} /secrets/${name}`, { body: method === 'PUT' ? { value: VALUE } : undefined })
+  const { body } = await ask('admin', 'GET /audit')
+  const audit = JSON.stringify(body)
+  expect(audit).toContain('"names":["API_KEY"]')
+  expect(audit).toContain('"names":["[redacted]"]')
+  expect(audit).not.toMatch(/aValueByMistake|another-value/)
 })
 
 test('a rotation is for admins, and says what it did', async () => {

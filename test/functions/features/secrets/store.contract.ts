@@ -12,7 +12,7 @@ const DIGEST = `sha256:${'d'.repeat(64)}` as const
 const OTHER_DIGEST = `sha256:${'e'.repeat(64)}` as const
 
 async function valueOf(store: SecretStore, owner: string, name: string) {
-  return (await store.open(owner, [name])).secrets[0]
+  return (await store.sealed(owner, [name])).secrets[0]?.open()
 }
 
 /** What the stored secrets guarantee over every adapter of the documents. */
@@ -100,7 +100,7 @@ export function storeContract(open: () => TwoDocuments): void {
       uid: string,
       to: { readonly layer: 'global' | 'file'; readonly module: string },
       digest: `sha256:${string}` = DIGEST,
-    ) => (await other.store.open(uid, ['KEY'], { ...to, digest })).hasConsent
+    ) => (await other.store.sealed(uid, ['KEY'], { ...to, digest })).hasConsent
     await one.store.consent('ann', module, DIGEST)
     await one.store.consent('ann', module, DIGEST)
     expect(await has('ann', module)).toBe(true)
@@ -181,8 +181,18 @@ export function storeContract(open: () => TwoDocuments): void {
     })
     await Promise.all(writes)
     expect(kept.keys).toHaveLength(1)
-    const { secrets } = await restarted().store.open('bob', ['K0', 'K1', 'K2', 'K3', 'K4'])
-    expect(secrets.filter((one) => 'none' in one)).toEqual([])
+    const { secrets } = await restarted().store.sealed('bob', ['K0', 'K1', 'K2', 'K3', 'K4'])
+    expect(secrets.filter((one) => 'none' in one.open())).toEqual([])
+  })
+
+  test('the bytes of a value are known before it is opened', async () => {
+    const { one } = stores()
+    for (const value of ['12345678', 'nine bytes', 'ö'.repeat(5), 'x'.repeat(65_536)]) {
+      await one.store.put('ann', 'KEY', value)
+      const [sealed] = (await one.store.sealed('ann', ['KEY'])).secrets
+      expect(sealed?.bytes).toBe(Buffer.byteLength(value))
+    }
+    expect((await one.store.sealed('ann', ['NONE'])).secrets).toMatchObject([{ bytes: 0 }])
   })
 
   test('a rotation keeps every key while a secret cannot be read', async () => {
