@@ -53,13 +53,14 @@ class Environments:
     ) -> Environment | None:
         """The environment of a digest, verified once in this process. None if it has to be built."""
         found = self._kept.verified(digest)
+        if found is None and (build := self._builds.get(digest)) is not None:
+            found = await self._result(digest, build, user, None, seconds)
+        if found is None:
+            await self.open()
+            found = await asyncio.to_thread(self._kept.verify, digest)
         if found is not None:
-            return found
-        build = self._builds.get(digest)
-        if build is not None:
-            return await self._result(digest, build, user, None, seconds)
-        await self.open()
-        return await asyncio.to_thread(self._kept.verify, digest)
+            await self._used_by(user, digest)
+        return found
 
     async def for_lock(
         self,
@@ -79,6 +80,7 @@ class Environments:
         """
         found = self._kept.verified(lock.digest)
         if found is not None:
+            await self._used_by(user, lock.digest)
             return found
         build = self._builds.get(lock.digest)
         if build is None:
@@ -87,7 +89,13 @@ class Environments:
             task = asyncio.create_task(self._make(lock, progress, place, build_seconds))
             build = self._builds[lock.digest] = _Build(task, place, progress)
             task.add_done_callback(lambda ended: self._ended(lock.digest, ended))
-        return await self._result(lock.digest, build, user, listener, seconds)
+        made = await self._result(lock.digest, build, user, listener, seconds)
+        await self._used_by(user, lock.digest)
+        return made
+
+    async def _used_by(self, user: str, digest: str) -> None:
+        if not self._kept.owners.knows(digest, user):
+            await asyncio.to_thread(self._kept.owners.add, digest, user)
 
     @contextmanager
     def use(self, digest: str) -> Iterator[None]:
@@ -213,6 +221,9 @@ class Environments:
             # The cache is the largest part that can be made again.
             await self.clear_cache()
             raise
+        for user in place.users:
+            # Before the count: otherwise the new one would not count for its users.
+            await self._used_by(user, lock.digest)
         await asyncio.to_thread(
             self._kept.evict,
             self._settings.count,

@@ -31,6 +31,8 @@ class Waiting:
         self._changed = asyncio.Event()
         self.has_begun = False
         self._is_over = False
+        #: The users who have joined before it has begun.
+        self.users: set[str] = set()
 
     def join(self, user: str) -> None:
         """From now on, a place of this user serves too. Raises PackagesUnavailableError if too many of the user's wait."""
@@ -40,6 +42,7 @@ class Waiting:
             self._turns[user] = self._queue.ask(user, self._changed.set)
         except QueueFullError as full:
             raise _busy(full) from None
+        self.users.add(user)
         self._changed.set()
 
     async def begin(self) -> None:
