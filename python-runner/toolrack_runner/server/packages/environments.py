@@ -205,7 +205,8 @@ class Environments:
             found = await asyncio.to_thread(self._kept.verify, lock.digest)
             if found is not None:
                 return found
-            progress.say("waiting for other installations")
+            if place.must_wait:
+                progress.say("waiting for other installations")
             return await self._built(lock, progress, place, seconds)
         finally:
             place.end()

@@ -98,8 +98,10 @@ class Packages:
         """The lock, and how many seconds it took without the wait for a place."""
         progress = Progress()
         async with progress.heard_by(listener):
-            progress.say("waiting for other installations")
-            async with self.environments.work(progress, self.environments.place_of(user)) as folder:
+            place = self.environments.place_of(user)
+            if place.must_wait:
+                progress.say("waiting for other installations")
+            async with self.environments.work(progress, place) as folder:
                 began = time.monotonic()
                 progress.say("choosing the versions of the packages")
                 lock = await resolve(self._uv, head, folder)

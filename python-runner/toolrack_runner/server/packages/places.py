@@ -45,6 +45,11 @@ class Waiting:
         self.users.add(user)
         self._changed.set()
 
+    @property
+    def must_wait(self) -> bool:
+        """Whether there is no place now."""
+        return self._first(lambda turn: turn.state is State.RUNNING) is None
+
     async def begin(self) -> None:
         """Waits for the place. The caller calls `end` in every case. Raises PackagesUnavailableError."""
         try:
