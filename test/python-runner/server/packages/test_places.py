@@ -1,17 +1,22 @@
 """The places for installations are shared between users, and a build without a place ends with its callers."""
 
 import asyncio
+import os
 import threading
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
 from server.packages.modules import MakeSettings, head_with
-from server.packages.test_install import lock_of
+from server.packages.test_environments import children_of
+from server.packages.test_install import lock_of, nothing_is_left
 from support.package_index import PackageIndex
 from support.until import until
 from support.wheels import Wheel, wheel
 from toolrack_runner.server.packages import places
+from toolrack_runner.server.packages.bytecode import MEMORY_BYTES_OF_ALL
 from toolrack_runner.server.packages.packages import Packages
 from toolrack_runner.server.packages.places import WAITING_PER_USER, Waiting, places_for
 from toolrack_runner.server.packages.refusal import PackagesUnavailableError
@@ -156,3 +161,43 @@ def test_only_so_many_installations_of_one_user_wait() -> None:
         Waiting(queue).join("bob")
 
     asyncio.run(run())
+
+
+def compilers() -> dict[int, tuple[str, int]]:
+    """The processes of this one that compile, with the folder and the limit of their addresses."""
+    found: dict[int, tuple[str, int]] = {}
+    for pid in children_of(os.getpid()):
+        with suppress(OSError, StopIteration):
+            words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+            script = next(at for at, word in enumerate(words) if word.endswith(b"/compile_files.py"))
+            limits = Path(f"/proc/{pid}/limits").read_text().splitlines()
+            limit = next(line for line in limits if line.startswith("Max address space")).split()[3]
+            if limit.isdigit():
+                found[pid] = words[script + 1].decode(), int(limit)
+    return found
+
+
+def test_all_processes_that_compile_have_one_budget_of_memory(
+    index: PackageIndex, make_settings: MakeSettings
+) -> None:
+    async def act(crowd: Crowd, _: Packages) -> None:
+        crowd.gate.set()
+        index.wheels = [
+            wheel(name, files={f"{name}/m{at}.py": f"y = {at}\n" + "x = 1\n" * 20_000 for at in range(60)})
+            for name in ("one", "two")
+        ]
+        asked = [crowd.asks("eve", "one"), crowd.asks("bob", "two")]
+
+        def both_compile() -> bool:
+            seen = compilers().values()
+            assert sum(limit for _, limit in seen) <= MEMORY_BYTES_OF_ALL
+            return len({folder for folder, _ in seen}) == 2
+
+        await asyncio.to_thread(until, both_compile, "two compilations")
+        for each in asked:
+            each.cancel()
+        await asyncio.wait(asked)
+        await asyncio.to_thread(until, lambda: not compilers(), "the end of the compilation")
+        await asyncio.to_thread(until, lambda: nothing_is_left(make_settings().folder), "the removal")
+
+    in_a_crowd(index, make_settings, act)
