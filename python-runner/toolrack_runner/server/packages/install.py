@@ -102,7 +102,7 @@ async def _run_uv(
         watching.cancel()
         await asyncio.gather(running, watching, return_exceptions=True)
     if ended.status != 0:
-        raise explained(ended, is_locked=True)
+        raise explained(ended, uv.hidden, is_locked=True)
 
 
 async def _watch(settings: PackageSettings, cache: Path, folder: Path) -> NoReturn:

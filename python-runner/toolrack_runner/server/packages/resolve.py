@@ -44,7 +44,7 @@ async def resolve(uv: Uv, head: Head, folder: Path) -> Lock:
     ]
     ended = await uv.run(arguments)
     if ended.status != 0:
-        raise explained(ended)
+        raise explained(ended, uv.hidden)
     _refuse_yanked(ended.text)
     if answer.stat().st_size > ANSWER_BYTES_MAX:
         raise PackagesRefusedError("packages_too_large", "the module needs too many packages. Ask for fewer.")

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from toolrack_runner.server.package_settings import PackageSettings
+from toolrack_runner.server.packages.hidden import Hidden
 from toolrack_runner.server.packages.program import Bounds, Ended, run_program
 from toolrack_runner.server.packages.refusal import PackagesUnavailableError
 
@@ -39,6 +40,7 @@ class Uv:
     def __init__(self, settings: PackageSettings, path: str | None = None) -> None:
         self._settings = settings
         self.path = path or os.path.join(os.path.dirname(sys.executable), "uv")
+        self.hidden = Hidden(settings)
         self.cache = settings.folder / "cache"
 
     @property

@@ -1,8 +1,11 @@
 """The versions of a module's packages are chosen by uv, from an index on this machine."""
 
+import io
+import itertools
 import re
 import threading
-from collections.abc import Iterator
+import zipfile
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -10,7 +13,7 @@ from packaging import tags as tags_of_packaging
 
 from server.packages.modules import MakeSettings, had
 from support.package_index import PackageIndex
-from support.wheels import ELSEWHERE, source_release, wheel
+from support.wheels import ELSEWHERE, Wheel, source_release, wheel
 from toolrack_runner.server.packages import pylock
 from toolrack_runner.server.packages.lock import lock_digest
 from toolrack_runner.server.packages.refusal import PackagesRefusedError, PackagesUnavailableError
@@ -154,3 +157,54 @@ def test_the_answer_of_uv_is_read_outside_the_loop_and_the_tags_are_made_once(
     had(make_settings(), "alpha")
     assert len(threads) == 1
     assert threads[0] is not threading.main_thread()
+
+
+def with_metadata(made: Wheel, more: Iterable[bytes]) -> Wheel:
+    """The wheel with more lines in its METADATA. They are made one after the other, because they may be very long."""
+    content = io.BytesIO()
+    with (
+        zipfile.ZipFile(io.BytesIO(made.content)) as reading,
+        zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as writing,
+    ):
+        for name in reading.namelist():
+            with writing.open(name, "w") as entry:
+                entry.write(reading.read(name))
+                if name.endswith("/METADATA"):
+                    for each in more:
+                        entry.write(each)
+    return made._replace(content=content.getvalue())
+
+
+def nested_marker() -> bytes:
+    depth = 50_000
+    return b"Requires-Dist: beta ; " + b"(" * depth + b'python_version > "3"' + b")" * depth + b"\n"
+
+
+@pytest.mark.parametrize(
+    ("made", "asked", "kind", "sentence"),
+    [
+        (
+            with_metadata(wheel("alpha"), itertools.chain([b"\n"], itertools.repeat(b"A" * (1 << 20), 600))),
+            "alpha",
+            "packages_too_large",
+            "cannot read the metadata",
+        ),
+        (with_metadata(wheel("alpha"), [nested_marker()]), "alpha", "packages_too_large", "cannot read"),
+        (wheel("alpha"), "alpha==9999999999999999999999", "packages_missing", "cannot exist"),
+        (
+            wheel("alpha", requires=("evil @ http://evil.example/evil-1.0-py3-none-any.whl",)),
+            "alpha",
+            "packages_unsafe",
+            "from an address",
+        ),
+    ],
+    ids=["large metadata", "deep marker", "large version", "an address"],
+)
+def test_a_package_that_uv_cannot_use_is_no_failure_of_the_runner(
+    index: PackageIndex, make_settings: MakeSettings, made: Wheel, asked: str, kind: str, sentence: str
+) -> None:
+    index.wheels = [made]
+    with pytest.raises(PackagesRefusedError, match=sentence) as refused:
+        had(make_settings(), asked)
+    assert refused.value.kind == kind
+    assert "evil.example" not in f"{refused.value}"
