@@ -4,13 +4,16 @@ import asyncio
 import json
 import os
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
-from server.packages.modules import MakeSettings, head_with
+from server.packages.modules import MakeSettings, head_with, source_with
+from support.live_runner import live_runner
 from support.package_index import PackageIndex
 from support.wheels import wheel
 from toolrack_runner.server.package_settings import PackageSettings
+from toolrack_runner.server.packages.folders import remove_tree
 from toolrack_runner.server.packages.owners import OWNERS_MAX
 from toolrack_runner.server.packages.packages import Packages
 
@@ -99,3 +102,23 @@ def test_a_call_counts_as_a_use_and_not_too_many_users_are_remembered(
         users.packages.close()
 
     asyncio.run(run())
+
+
+def test_the_user_is_the_tenant_of_a_check_and_of_a_call(index: PackageIndex) -> None:
+    index.wheels = [wheel("alpha")]
+    source = source_with("alpha").decode() + (
+        "def run(): return 'done'\n"
+        "TOOL_SPECS = [{'name': 'words:run', 'description': 'Runs.', 'handler': run}]\n"
+    )
+    with TemporaryDirectory(ignore_cleanup_errors=True) as name:
+        os.chmod(name, 0o755)
+        folder = Path(name) / "packages"
+        variables = {"TOOLRACK_PACKAGES_DIR": str(folder), "TOOLRACK_PACKAGES_INDEX": index.url}
+        with live_runner(environment=variables) as live:
+            body = {"name": "words", "source": source, "tenant": "eve"}
+            digest = live.client.post("/check", json=body).json()["packages"]["digest"]
+            owners = folder / f"manifests/{digest.removeprefix('sha256:')}.owners"
+            assert json.loads(owners.read_text()) == ["eve"]
+            assert live.invoke(source, "words:run", environment=digest, tenant="bob")["text"] == "done"
+            assert json.loads(owners.read_text()) == ["bob", "eve"]
+        remove_tree(folder)
