@@ -11,8 +11,9 @@ AT_ONCE = 2
 #: How many seconds a resolution or installation may wait for a place. A user's own queue is short, so only a crowd waits so
 #: long.
 WAIT_SECONDS = 60.0
-#: How many resolutions and installations of one user, and of all users, may wait.
+#: How many resolutions and installations of one user may wait. Each check and call that waits keeps a connection.
 WAITING_PER_USER = 8
+#: How many of all users may wait: as many as eight users may have.
 WAITING_MAX = 64
 
 
