@@ -13,7 +13,7 @@ from server.packages.modules import MakeSettings, head_with
 from server.packages.test_environments import children_of
 from server.packages.test_install import lock_of, nothing_is_left
 from support.package_index import PackageIndex
-from support.until import until
+from support.until import SECONDS, until
 from support.wheels import Wheel, wheel
 from toolrack_runner.server.packages import places
 from toolrack_runner.server.packages.bytecode import MEMORY_BYTES_OF_ALL
@@ -144,7 +144,7 @@ def test_the_wait_for_a_place_is_bounded(
         await crowd.begins("one")
         monkeypatch.setattr(places, "WAIT_SECONDS", 0.01)
         with pytest.raises(PackagesUnavailableError, match="no place for an installation"):
-            await crowd.asks("eve", "two")
+            await asyncio.wait_for(crowd.asks("eve", "two"), SECONDS)
         crowd.gate.set()
         await first
 
