@@ -101,7 +101,7 @@ async def _run_uv(
         watching.cancel()
         await asyncio.gather(running, watching, return_exceptions=True)
     if ended.status != 0:
-        raise explained(ended, has_index=uv.has_index, is_locked=True)
+        raise explained(ended, uv.hidden, has_index=uv.has_index, is_locked=True)
 
 
 def _counted(count: int, what: str) -> str:

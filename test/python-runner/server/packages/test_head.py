@@ -199,6 +199,8 @@ def test_uv_gets_names_and_ranges_only(
         "PATH",
         "PWD",
         "UV_CACHE_DIR",
+        "UV_CONCURRENT_DOWNLOADS",
+        "UV_CONCURRENT_INSTALLS",
         "UV_DEFAULT_INDEX",
         "UV_HTTP_RETRIES",
         "UV_HTTP_TIMEOUT",
