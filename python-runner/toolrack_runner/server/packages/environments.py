@@ -10,13 +10,14 @@ from pathlib import Path
 
 from toolrack_runner.server.package_settings import PackageSettings
 from toolrack_runner.server.packages.environment import Environment
-from toolrack_runner.server.packages.folders import Folders, remove_tree
+from toolrack_runner.server.packages.folders import Folders
 from toolrack_runner.server.packages.install import install
 from toolrack_runner.server.packages.kept import KeptEnvironments
 from toolrack_runner.server.packages.lock import Lock
 from toolrack_runner.server.packages.progress import Listener, Progress
 from toolrack_runner.server.packages.records import DamagedCacheError
 from toolrack_runner.server.packages.refusal import DiskFullError, PackagesUnavailableError
+from toolrack_runner.server.packages.tree import remove_tree
 from toolrack_runner.server.packages.uv import Uv
 
 #: The cache of uv is removed if it has more bytes that no environment uses than this many environments may have.

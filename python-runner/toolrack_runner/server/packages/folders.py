@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from toolrack_runner.server.packages.tree import files_in
+
 _MODE_OF_OTHERS = 0o755
 _MODE_OF_OWN = 0o700
 
@@ -50,11 +52,10 @@ class Folders:
     def unused_cache_bytes(self) -> int:
         """The bytes of the files in the cache that are in no environment."""
         unused = 0
-        for folder, _, files in os.walk(self.cache):
-            for name in files:
-                with suppress(OSError):
-                    found = os.lstat(f"{folder}/{name}")
-                    unused += found.st_size if found.st_nlink == 1 else 0
+        for entry in files_in(self.cache):
+            with suppress(OSError):
+                found = entry.stat(follow_symlinks=False)
+                unused += found.st_size if found.st_nlink == 1 else 0
         return unused
 
     def new_work(self) -> Path:
@@ -88,14 +89,3 @@ class Folders:
             for each in self.manifests.glob("*.part"):
                 each.unlink(missing_ok=True)
         return found
-
-
-def remove_tree(folder: Path) -> None:
-    """Removes a folder, also one with folders that are read-only."""
-    # Imported only here, because it would delay the start of the runner.
-    import shutil
-
-    for inner, _, _ in os.walk(folder):
-        with suppress(OSError):
-            os.chmod(inner, _MODE_OF_OWN)
-    shutil.rmtree(folder, ignore_errors=True)

@@ -18,7 +18,8 @@ from toolrack_runner.server.packages.manifest import Manifest, hashes_of
 from toolrack_runner.server.packages.policy import too_large, too_many_files
 from toolrack_runner.server.packages.program import Ended
 from toolrack_runner.server.packages.records import compare_records
-from toolrack_runner.server.packages.tidy import Tidied, files_in, tidy
+from toolrack_runner.server.packages.tidy import Tidied, tidy
+from toolrack_runner.server.packages.tree import files_in, folders_in
 from toolrack_runner.server.packages.uv import Uv
 
 #: How often the bytes on the disk are counted while uv unpacks wheels. A wheel can unpack to a thousand times its size.
@@ -149,9 +150,8 @@ def _finish(lock: Lock, target: Path, tidied: Tidied) -> Manifest:
         if ".so" in entry.name:
             library_bytes += entry.stat().st_size
         os.chmod(entry.path, stat.S_IRUSR | stat.S_IRGRP | stat.S_IROTH)
-    for inner, _, _ in os.walk(target, topdown=False):
-        if inner != str(target):
-            os.chmod(inner, 0o555)  # noqa: S103 - children run as other users
+    for folder in folders_in(target):
+        os.chmod(folder.path, 0o555)  # noqa: S103 - children run as other users
     files = hashes_of(target)
     environment = Environment(
         digest=lock.digest,

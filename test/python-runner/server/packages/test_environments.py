@@ -18,9 +18,10 @@ from support.until import until
 from support.wheels import wheel
 from toolrack_runner.server.package_settings import PackageSettings
 from toolrack_runner.server.packages.environment import Environment
-from toolrack_runner.server.packages.folders import Folders, remove_tree
+from toolrack_runner.server.packages.folders import Folders
 from toolrack_runner.server.packages.packages import Packages
 from toolrack_runner.server.packages.refusal import PackagesUnavailableError
+from toolrack_runner.server.packages.tree import remove_tree
 
 
 def place_of(settings: PackageSettings, environment: Environment) -> Path:
