@@ -2,11 +2,13 @@
 
 import asyncio
 import errno
+import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from toolrack_runner.server.package_settings import PackageSettings
 from toolrack_runner.server.packages.environment import Environment
@@ -15,15 +17,24 @@ from toolrack_runner.server.packages.install import install
 from toolrack_runner.server.packages.kept import KeptEnvironments
 from toolrack_runner.server.packages.lock import Lock
 from toolrack_runner.server.packages.progress import Listener, Progress
-from toolrack_runner.server.packages.records import DamagedCacheError
+from toolrack_runner.server.packages.records import differs_from_records
 from toolrack_runner.server.packages.refusal import DiskFullError, PackagesUnavailableError
 from toolrack_runner.server.packages.tree import remove_tree
 from toolrack_runner.server.packages.uv import Uv
+from toolrack_runner.server.packages.watch import to_the_end
+from toolrack_runner.server.packages.wheel_cache import OwnCache, WheelCache
 
-#: The cache of uv is removed if it has more bytes that no environment uses than this many environments may have.
-CACHE_ENVIRONMENTS_MAX = 2
 #: How many resolutions and installations run at once. Each needs a processor, and memory for the metadata.
 AT_ONCE = 2
+
+_log = logging.getLogger("toolrack_runner")
+
+
+class Work(NamedTuple):
+    """What a resolution or an installation has for itself."""
+
+    folder: Path
+    cache: OwnCache
 
 
 @dataclass
@@ -40,10 +51,10 @@ class Environments:
         self._uv = uv
         self.folders = Folders(settings.folder)
         self._kept = KeptEnvironments(self.folders)
+        self._cache = WheelCache(self.folders, settings)
         self._builds: dict[str, _Build] = {}
         self._uses: Counter[str] = Counter()
         self._places = asyncio.Semaphore(AT_ONCE)
-        self._working = 0
         self._swept: asyncio.Task[None] | None = None
         #: Whether children of the pool have an environment.
         self.is_held: Callable[[str], bool] = lambda _digest: False
@@ -89,8 +100,10 @@ class Environments:
             self._uses += Counter()
 
     @asynccontextmanager
-    async def work(self, progress: Progress) -> AsyncIterator[Path]:
-        """A new folder, when it is this caller's turn. It is removed at the end of the `with` block.
+    async def work(self, progress: Progress) -> AsyncIterator[Work]:
+        """A new folder with an own cache, when it is this caller's turn. It is removed at the end of the `with` block.
+
+        What is new in the cache is kept if the block ends without an error.
 
         Raises PackagesUnavailableError for errors of the disk and if the time is up.
         """
@@ -98,26 +111,24 @@ class Environments:
         try:
             async with progress.ticking(), asyncio.timeout(self._settings.seconds), self._places:
                 folder = self.folders.new_work()
-                self._working += 1
                 try:
-                    yield folder
+                    cache = await to_the_end(self._cache.lend, folder / "cache")
+                    yield Work(folder, cache)
+                    await to_the_end(self._cache.keep, cache)
                 finally:
-                    self._working -= 1
                     await asyncio.shield(asyncio.to_thread(remove_tree, folder))
         except TimeoutError:
             raise PackagesUnavailableError(
                 f"the packages were not installed within {self._settings.seconds} s (TOOLRACK_PACKAGES_SECONDS). Try again; "
                 "what was downloaded is kept."
             ) from None
-        except OSError as error:
-            raise self._of_disk(error) from None
-
-    async def clear_cache(self) -> None:
-        """Removes the cache of uv."""
-        aside = self.folders.put_aside(self.folders.cache)
-        self.folders.make()
-        if aside is not None:
-            await asyncio.to_thread(remove_tree, aside)
+        except (OSError, DiskFullError) as error:
+            failure = error if isinstance(error, DiskFullError) else self._of_disk(error)
+            if isinstance(failure, DiskFullError):
+                # The cache is the largest part that can be made again.
+                with suppress(OSError):
+                    await asyncio.to_thread(self._cache.clear)
+            raise failure from None
 
     def close(self) -> None:
         """Ends all builds. Their processes are killed. Other runners may remove the environments."""
@@ -163,34 +174,29 @@ class Environments:
         progress.say(
             "waiting for other installations" if self._places.locked() else "installing the packages"
         )
-        try:
-            async with self.work(progress) as folder:
-                made = await self._install(lock, folder, progress)
-        except DiskFullError:
-            # The cache is the largest part that can be made again.
-            await self.clear_cache()
-            raise
+        async with self.work(progress) as work:
+            made = await self._install(lock, work, progress)
         await asyncio.to_thread(
             self._kept.evict,
             self._settings.count,
             lambda digest: digest == lock.digest or self._is_in_use(digest),
         )
-        await self._trim_cache()
+        await asyncio.to_thread(self._cache.trim)
         return made
 
-    async def _trim_cache(self) -> None:
-        unused = await asyncio.to_thread(self.folders.unused_cache_bytes)
-        if unused > CACHE_ENVIRONMENTS_MAX * self._settings.bytes_max and not self._working:
-            await self.clear_cache()
-
-    async def _install(self, lock: Lock, folder: Path, progress: Progress) -> Environment:
-        try:
-            manifest = await install(self._uv, self._settings, lock, folder, progress.say)
-        except DamagedCacheError:
-            # Some publishers list wrong hashes. So files that were just downloaded with the locked hash are not compared.
-            await self.clear_cache()
+    async def _install(self, lock: Lock, work: Work, progress: Progress) -> Environment:
+        folder, cache = work
+        manifest = await install(self._uv, self._settings, lock, folder, cache, progress.say)
+        if await asyncio.to_thread(differs_from_records, folder / "target", manifest.files):
+            # A file of the cache was changed on the disk, or a publisher lists wrong hashes. So everything is downloaded
+            # again. It is kept only if its hashes are right now: a wheel with wrong ones must not cost others anything.
             await asyncio.to_thread(remove_tree, folder / "target")
-            manifest = await install(self._uv, self._settings, lock, folder, progress.say, compares=False)
+            await asyncio.to_thread(remove_tree, cache.folder)
+            cache.folder.mkdir()
+            fresh = OwnCache(cache.folder)
+            manifest = await install(self._uv, self._settings, lock, folder, fresh, progress.say)
+            if await asyncio.to_thread(differs_from_records, folder / "target", manifest.files):
+                await asyncio.to_thread(remove_tree, cache.folder)
         return await asyncio.to_thread(self._kept.add, folder / "target", manifest)
 
     def _is_in_use(self, digest: str) -> bool:
@@ -204,11 +210,15 @@ class Environments:
 
     async def _sweep(self) -> None:
         try:
-            self.folders.make()
+            await asyncio.to_thread(self.folders.make)
+        except OSError as error:
+            raise self._of_disk(error) from None
+        try:
             for folder in await asyncio.to_thread(self.folders.left_behind):
                 await asyncio.to_thread(remove_tree, folder)
         except OSError as error:
-            raise self._of_disk(error) from None
+            # What is left takes room, and hurts nobody.
+            _log.warning("leftovers of packages were not removed", extra={"reason": error.strerror})
 
     def _of_disk(self, error: OSError) -> PackagesUnavailableError:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):

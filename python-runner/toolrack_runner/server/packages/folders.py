@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from toolrack_runner.server.packages.tree import files_in
-
 _MODE_OF_OTHERS = 0o755
 _MODE_OF_OWN = 0o700
 
@@ -49,15 +47,6 @@ class Folders:
         finally:
             os.close(descriptor)
 
-    def unused_cache_bytes(self) -> int:
-        """The bytes of the files in the cache that are in no environment."""
-        unused = 0
-        for entry in files_in(self.cache):
-            with suppress(OSError):
-                found = entry.stat(follow_symlinks=False)
-                unused += found.st_size if found.st_nlink == 1 else 0
-        return unused
-
     def new_work(self) -> Path:
         """A new folder to fill."""
         folder = self.work / f"{os.getpid()}-{os.urandom(8).hex()}"
@@ -86,6 +75,8 @@ class Folders:
                 if not (self.manifests / f"{each.name}.json").exists():
                     aside = self.put_aside(each)
                     found += [aside] if aside is not None else []
+            # An earlier version of the runner let uv work here.
+            found += self.cache.glob(".tmp*")
             for each in self.manifests.glob("*.part"):
                 each.unlink(missing_ok=True)
         return found

@@ -97,8 +97,8 @@ class Packages:
         progress = Progress()
         async with progress.heard_by(listener):
             progress.say("choosing the versions of the packages")
-            async with self.environments.work(progress) as folder:
-                return await resolve(self._uv, head, folder)
+            async with self.environments.work(progress) as work:
+                return await resolve(self._uv, self._settings, head, work.folder, work.cache)
 
     def close(self) -> None:
         self.environments.close()

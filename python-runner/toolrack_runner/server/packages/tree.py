@@ -1,4 +1,4 @@
-"""Walks and removes folders with the files of packages. Their depth is the choice of a stranger, so nothing here is recursive."""
+"""Walks and removes folders with the files of packages. Strangers choose their depth, so nothing here is recursive."""
 
 import os
 import stat
@@ -8,10 +8,13 @@ from pathlib import Path
 
 
 def entries_in(folder: Path) -> Iterator[os.DirEntry[str]]:
-    """All files, links and folders below a folder, a folder before what it holds. No link is followed."""
+    """All files, links and folders below a folder, a folder before what it holds. No link is followed.
+
+    A folder that was removed meanwhile counts as empty.
+    """
     remaining = [str(folder)]
     while remaining:
-        with os.scandir(remaining.pop()) as entries:
+        with suppress(FileNotFoundError), os.scandir(remaining.pop()) as entries:
             for entry in entries:
                 if entry.is_dir(follow_symlinks=False):
                     remaining.append(entry.path)
@@ -26,6 +29,14 @@ def files_in(folder: Path) -> Iterator[os.DirEntry[str]]:
 def folders_in(folder: Path) -> Iterator[os.DirEntry[str]]:
     """All folders below a folder."""
     return (entry for entry in entries_in(folder) if entry.is_dir(follow_symlinks=False))
+
+
+def size_of(entry: os.DirEntry[str]) -> int:
+    """The bytes of a file or link. 0 for a folder, and for what was removed meanwhile."""
+    if not entry.is_dir(follow_symlinks=False):
+        with suppress(FileNotFoundError):
+            return entry.stat(follow_symlinks=False).st_size
+    return 0
 
 
 def remove_tree(folder: Path) -> None:

@@ -180,6 +180,7 @@ def test_uv_gets_names_and_ranges_only(
         "LANG",
         "PATH",
         "PWD",
+        "TMPDIR",
         "UV_CACHE_DIR",
         "UV_DEFAULT_INDEX",
         "UV_HTTP_RETRIES",

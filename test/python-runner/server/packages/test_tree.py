@@ -3,7 +3,6 @@
 import os
 from pathlib import Path
 
-from toolrack_runner.server.packages.folders import Folders
 from toolrack_runner.server.packages.tree import files_in, remove_tree
 
 
@@ -35,12 +34,3 @@ def test_a_removed_link_leaves_what_it_leads_to(tmp_path: Path) -> None:
     remove_tree(tmp_path / "folder")
     remove_tree(tmp_path / "missing")
     assert [entry.name for entry in files_in(tmp_path)] == ["kept"]
-
-
-def test_a_deep_cache_is_counted(tmp_path: Path) -> None:
-    (folders := Folders(tmp_path)).make()
-    make_deep(folders.cache, 1_500, "d")
-    assert folders.unused_cache_bytes() == 0
-    (folders.cache / "file").write_text("four")
-    assert folders.unused_cache_bytes() == 4
-    remove_tree(folders.cache)
