@@ -135,6 +135,7 @@ class Environments:
         for build in self._builds.values():
             build.task.cancel()
         self._kept.close()
+        self.folders.close()
 
     async def _result(
         self, digest: str, build: _Build, listener: Listener | None, seconds: float | None = None
