@@ -113,7 +113,12 @@ class Environments:
                 folder = self.folders.new_work()
                 try:
                     cache = await to_the_end(self._cache.lend, folder / "cache")
-                    yield Work(folder, cache)
+                    try:
+                        yield Work(folder, cache)
+                    except asyncio.CancelledError:
+                        # The time is up, or all callers have left. The next one goes on with the wheels that are complete.
+                        await to_the_end(self._cache.keep, cache)
+                        raise
                     await to_the_end(self._cache.keep, cache)
                 finally:
                     await asyncio.shield(asyncio.to_thread(remove_tree, folder))

@@ -17,6 +17,7 @@ from pathlib import Path
 from toolrack_runner.server.package_settings import PackageSettings
 from toolrack_runner.server.packages.folders import Folders
 from toolrack_runner.server.packages.policy import too_large, too_many_files
+from toolrack_runner.server.packages.refusal import PackagesRefusedError
 from toolrack_runner.server.packages.tidy import require_short_paths
 from toolrack_runner.server.packages.tree import entries_in, files_in, remove_tree, size_of
 
@@ -108,6 +109,7 @@ class WheelCache:
     def keep(self, own: OwnCache) -> None:
         """Moves what was added into the cache, and removes the cache if it is too large. Errors are logged."""
         try:
+            own.require_room(self._settings, CACHE_ENVIRONMENTS_MAX)
             with self._locked(fcntl.LOCK_EX):
                 # Wheels first, because the other files name them.
                 for top, is_wheel in sorted(own.added(), key=lambda each: not each[1]):
@@ -117,6 +119,9 @@ class WheelCache:
                         self._add_files(top, own)
         except OSError as error:
             _log.warning("packages were not added to the cache", extra={"reason": error.strerror})
+        except PackagesRefusedError:
+            # The work was ended before its size was measured.
+            return
         self.trim()
 
     def trim(self) -> None:

@@ -19,6 +19,7 @@ from toolrack_runner.server.packages.folders import Folders
 from toolrack_runner.server.packages.packages import Packages
 from toolrack_runner.server.packages.policy import too_large
 from toolrack_runner.server.packages.program import Bounds, Ended, run_program
+from toolrack_runner.server.packages.progress import Progress
 from toolrack_runner.server.packages.refusal import PackagesRefusedError, PackagesUnavailableError
 from toolrack_runner.server.packages.tree import files_in, remove_tree
 from toolrack_runner.server.packages.watch import watched
@@ -170,6 +171,37 @@ def test_the_cache_can_be_removed_while_an_installation_uses_its_own(
     cache.keep(own)
     assert archives_of(settings) == []
     assert list((settings.folder / "cache").rglob("*.http")) == []
+
+
+def test_a_retry_after_the_time_was_up_goes_on_with_the_wheels_that_are_complete(
+    index: PackageIndex, make_settings: MakeSettings
+) -> None:
+    index.wheels = [wheel("alpha")]
+    settings = make_settings()
+    lock = lock_of(index.wheels[0])
+
+    async def run() -> None:
+        environments = Packages(settings).environments
+        await environments.for_lock(lock)
+        (complete,) = settings.folder.glob("cache/archive-*/*")
+        bucket = complete.parent.name
+        started = asyncio.Event()
+
+        async def cancelled() -> None:
+            async with environments.work(Progress()) as work:
+                new = work.cache.folder / bucket / "new"
+                new.mkdir()
+                (new / "file.py").write_text("")
+                started.set()
+                await asyncio.Event().wait()
+
+        task = asyncio.create_task(cancelled())
+        await started.wait()
+        task.cancel()
+        await asyncio.wait((task,))
+        assert (settings.folder / "cache" / bucket / "new" / "file.py").exists()
+
+    asyncio.run(run())
 
 
 def test_folders_count_as_files(index: PackageIndex, make_settings: MakeSettings) -> None:
