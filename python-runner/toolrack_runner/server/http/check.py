@@ -105,7 +105,7 @@ async def _check(runner: Runner, pool: "Pool", body: _CheckBody, listener: "List
         if head is None or not head.requirements:
             return await _check_with(runner, pool, body, None)
         try:
-            had = await runner.packages.for_module(head, body.lock, listener)
+            had = await runner.packages.for_module(head, body.lock, listener, user=body.tenant)
         except PackagesRefusedError as refused:
             raise head.error(refused.kind, f"{refused}") from None
         except PackagesUnavailableError as error:

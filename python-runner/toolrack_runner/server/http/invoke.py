@@ -105,7 +105,9 @@ async def invoke(request: Request, stream: EventStream) -> Response:
         runner.sources.keep(key.tenant, key.sha256, source)
         if key.environment:
             seconds = call.deadline_seconds - (time.monotonic() - started)
-            async with environment_of_call(runner.packages, key.environment, body.lock, seconds) as found:
+            async with environment_of_call(
+                runner.packages, key.environment, body.lock, seconds, key.tenant
+            ) as found:
                 outcome = await run_call(pool, _in_environment(call, found, started), source, events)
         else:
             outcome = await run_call(pool, call, source, events)

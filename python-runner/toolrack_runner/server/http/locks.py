@@ -48,7 +48,7 @@ def environment_in(body: Body, lock: "Lock | None") -> str:
 
 @asynccontextmanager
 async def environment_of_call(
-    packages: "Packages", digest: str, lock: "Lock | None", seconds: float
+    packages: "Packages", digest: str, lock: "Lock | None", seconds: float, user: str
 ) -> "AsyncIterator[Environment]":
     """The environment with this digest, which is not removed during the `with` block. Built from the lock if it is missing.
 
@@ -58,7 +58,7 @@ async def environment_of_call(
 
     with packages.environments.use(digest):
         try:
-            found = await packages.for_call(digest, lock, seconds)
+            found = await packages.for_call(digest, lock, seconds, user=user)
         except PackagesUnavailableError as error:
             raise packages_unavailable(
                 f"nothing was run, because the packages are missing: {error}"

@@ -112,7 +112,7 @@ class Runner:
         if self._packages is None:
             from toolrack_runner.server.packages.packages import Packages
 
-            self._packages = Packages(self.settings.packages)
+            self._packages = Packages(self.settings.packages, is_for_one_user=self.settings.is_for_one_user)
             if (pool := self.pool) is not None:
                 self._packages.environments.is_held = lambda digest: digest in pool.environments_in_use()
         return self._packages

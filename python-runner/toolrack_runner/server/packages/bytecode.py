@@ -8,16 +8,19 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from toolrack_runner.packages_path import PACKAGES_PATH
+from toolrack_runner.server.packages.places import AT_ONCE
 from toolrack_runner.server.packages.program import Bounds, run_program
 from toolrack_runner.server.packages.refusal import DiskFullError
 
 _SCRIPT = str(Path(__file__).with_name("compile_files.py"))
-#: Enough for every file that people write. A file that needs more is not compiled.
-MEMORY_BYTES = 1 << 30
+#: The most memory of all processes that compile for one runner.
+MEMORY_BYTES_OF_ALL = 2 << 30
+#: The most processes that compile for one environment at once. More would take the processors from calls.
+PROCESSES_MAX = 2
+#: The most memory of one process. Compiling takes about 100 times the size of a file. A larger file is not compiled.
+MEMORY_BYTES = MEMORY_BYTES_OF_ALL // (AT_ONCE * PROCESSES_MAX)
 #: The most bytes of a compiled file.
 FILE_BYTES = 64 << 20
-#: The most processes that compile at once. More would take the processors from calls.
-PROCESSES_MAX = 4
 #: How many files may end the process before the remaining files of its share are left as they are.
 DEATHS_MAX = 10
 

@@ -5,7 +5,7 @@ import errno
 import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -16,6 +16,7 @@ from toolrack_runner.server.packages.folders import Folders
 from toolrack_runner.server.packages.install import install
 from toolrack_runner.server.packages.kept import KeptEnvironments
 from toolrack_runner.server.packages.lock import Lock
+from toolrack_runner.server.packages.places import Waiting, places_for
 from toolrack_runner.server.packages.progress import Listener, Progress
 from toolrack_runner.server.packages.records import differs_from_records
 from toolrack_runner.server.packages.refusal import DiskFullError, PackagesUnavailableError
@@ -23,9 +24,7 @@ from toolrack_runner.server.packages.tree import remove_tree
 from toolrack_runner.server.packages.uv import Uv
 from toolrack_runner.server.packages.watch import to_the_end
 from toolrack_runner.server.packages.wheel_cache import OwnCache, WheelCache
-
-#: How many resolutions and installations run at once. Each needs a processor, and memory for the metadata.
-AT_ONCE = 2
+from toolrack_runner.server.pool.fair_queue import THE_SERVICE
 
 _log = logging.getLogger("toolrack_runner")
 
@@ -40,13 +39,14 @@ class Work(NamedTuple):
 @dataclass
 class _Build:
     task: "asyncio.Task[Environment]"
+    place: Waiting
     progress: Progress = field(default_factory=Progress)
     #: How many callers wait for it.
     waiting: int = 0
 
 
 class Environments:
-    def __init__(self, settings: PackageSettings, uv: Uv) -> None:
+    def __init__(self, settings: PackageSettings, uv: Uv, *, is_for_one_user: bool = False) -> None:
         self._settings = settings
         self._uv = uv
         self.folders = Folders(settings.folder)
@@ -54,40 +54,59 @@ class Environments:
         self._cache = WheelCache(self.folders, settings)
         self._builds: dict[str, _Build] = {}
         self._uses: Counter[str] = Counter()
-        self._places = asyncio.Semaphore(AT_ONCE)
+        self._places = places_for(asyncio.get_running_loop(), is_for_one_user=is_for_one_user)
         self._swept: asyncio.Task[None] | None = None
         #: Whether children of the pool have an environment.
         self.is_held: Callable[[str], bool] = lambda _digest: False
 
-    async def find(self, digest: str) -> Environment | None:
+    async def find(
+        self, digest: str, user: str = THE_SERVICE, seconds: float | None = None
+    ) -> Environment | None:
         """The environment of a digest, verified once in this process. None if it has to be built."""
         found = self._kept.verified(digest)
+        if found is None and (build := self._builds.get(digest)) is not None:
+            found = await self._result(digest, build, user, None, seconds)
+        if found is None:
+            await self.open()
+            found = await asyncio.to_thread(self._kept.verify, digest)
         if found is not None:
-            return found
-        build = self._builds.get(digest)
-        if build is not None:
-            return await self._result(digest, build, None)
-        await self.open()
-        return await asyncio.to_thread(self._kept.verify, digest)
+            await self._used_by(user, digest)
+        return found
 
     async def for_lock(
-        self, lock: Lock, listener: Listener | None = None, *, seconds: float | None = None
+        self,
+        lock: Lock,
+        listener: Listener | None = None,
+        *,
+        user: str = THE_SERVICE,
+        seconds: float | None = None,
+        build_seconds: float | None = None,
     ) -> Environment:
-        """The environment of a lock. Builds it if it is missing.
+        """The environment of a lock for a user. Builds it if it is missing, within `build_seconds` after it has begun.
 
-        If all callers are cancelled, the build ends. After `seconds`, only this caller stops to wait. Raises
-        PackagesRefusedError or PackagesUnavailableError.
+        If all callers are cancelled, the build ends. After `seconds`, this caller stops to wait. Then a build that nobody
+        waits for ends if it has not begun. One that has begun goes on, in the place of its user: otherwise a tool whose
+        deadline is shorter than the build would never have its packages. Raises PackagesRefusedError or
+        PackagesUnavailableError.
         """
         found = self._kept.verified(lock.digest)
         if found is not None:
+            await self._used_by(user, lock.digest)
             return found
         build = self._builds.get(lock.digest)
         if build is None:
-            progress = Progress()
-            task = asyncio.create_task(self._make(lock, progress))
-            build = self._builds[lock.digest] = _Build(task, progress)
+            progress, place = Progress(), Waiting(self._places)
+            place.join(user)
+            task = asyncio.create_task(self._make(lock, progress, place, build_seconds))
+            build = self._builds[lock.digest] = _Build(task, place, progress)
             task.add_done_callback(lambda ended: self._ended(lock.digest, ended))
-        return await self._result(lock.digest, build, listener, seconds)
+        made = await self._result(lock.digest, build, user, listener, seconds)
+        await self._used_by(user, lock.digest)
+        return made
+
+    async def _used_by(self, user: str, digest: str) -> None:
+        if not self._kept.owners.knows(digest, user):
+            await asyncio.to_thread(self._kept.owners.add, digest, user)
 
     @contextmanager
     def use(self, digest: str) -> Iterator[None]:
@@ -100,16 +119,23 @@ class Environments:
             self._uses += Counter()
 
     @asynccontextmanager
-    async def work(self, progress: Progress) -> AsyncIterator[Work]:
-        """A new folder with an own cache, when it is this caller's turn. It is removed at the end of the `with` block.
+    async def work(
+        self, progress: Progress, place: Waiting, seconds: float | None = None
+    ) -> AsyncIterator[Work]:
+        """A new folder with an own cache, when there is a place. It is removed at the end of the `with` block.
 
         What is new in the cache is kept if the block ends without an error.
 
-        Raises PackagesUnavailableError for errors of the disk and if the time is up.
+        Raises PackagesUnavailableError for errors of the disk, and if the time is up, which counts from the place.
         """
-        await self.open()
         try:
-            async with progress.ticking(), asyncio.timeout(self._settings.seconds), self._places:
+            await self.open()
+            async with AsyncExitStack() as stack:
+                await stack.enter_async_context(progress.ticking())
+                await place.begin()
+                await stack.enter_async_context(
+                    asyncio.timeout(self._settings.seconds if seconds is None else seconds)
+                )
                 folder = self.folders.new_work()
                 try:
                     cache = await to_the_end(self._cache.lend, folder / "cache")
@@ -134,6 +160,14 @@ class Environments:
                 with suppress(OSError):
                     await asyncio.to_thread(self._cache.clear)
             raise failure from None
+        finally:
+            place.end()
+
+    def place_of(self, user: str) -> Waiting:
+        """A request for a place, for `work`. Raises PackagesUnavailableError if too many wait."""
+        place = Waiting(self._places)
+        place.join(user)
+        return place
 
     def close(self) -> None:
         """Ends all builds. Their processes are killed. Other runners may remove the environments."""
@@ -143,8 +177,16 @@ class Environments:
         self.folders.close()
 
     async def _result(
-        self, digest: str, build: _Build, listener: Listener | None, seconds: float | None = None
+        self,
+        digest: str,
+        build: _Build,
+        user: str,
+        listener: Listener | None,
+        seconds: float | None,
     ) -> Environment:
+        with suppress(PackagesUnavailableError):
+            # If too many of this user's wait, the build still comes in the turn of those who asked for it before.
+            build.place.join(user)
         build.waiting += 1
         is_late = False
         try:
@@ -153,7 +195,7 @@ class Environments:
                 is_late = not done
         finally:
             build.waiting -= 1
-            if not build.waiting and not is_late and not build.task.done():
+            if not build.waiting and not (is_late and build.place.has_begun) and not build.task.done():
                 # Nobody may join a build that ends.
                 self._builds.pop(digest, None)
                 build.task.cancel()
@@ -172,16 +214,29 @@ class Environments:
             # Asyncio logs an exception that nobody has read.
             task.exception()
 
-    async def _make(self, lock: Lock, progress: Progress) -> Environment:
-        await self.open()
-        found = await asyncio.to_thread(self._kept.verify, lock.digest)
-        if found is not None:
-            return found
-        progress.say(
-            "waiting for other installations" if self._places.locked() else "installing the packages"
-        )
-        async with self.work(progress) as work:
+    async def _make(
+        self, lock: Lock, progress: Progress, place: Waiting, seconds: float | None
+    ) -> Environment:
+        try:
+            await self.open()
+            found = await asyncio.to_thread(self._kept.verify, lock.digest)
+            if found is not None:
+                return found
+            if place.must_wait:
+                progress.say("waiting for other installations")
+            return await self._built(lock, progress, place, seconds)
+        finally:
+            place.end()
+
+    async def _built(
+        self, lock: Lock, progress: Progress, place: Waiting, seconds: float | None
+    ) -> Environment:
+        async with self.work(progress, place, seconds) as work:
+            progress.say("installing the packages")
             made = await self._install(lock, work, progress)
+        for user in place.users:
+            # Before the count: otherwise the new one would not count for its users.
+            await self._used_by(user, lock.digest)
         await asyncio.to_thread(
             self._kept.evict,
             self._settings.count,

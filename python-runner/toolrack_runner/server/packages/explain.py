@@ -1,7 +1,9 @@
 """Turns a failure of uv into a sentence for the author or the operator."""
 
 import re
+import signal
 
+from toolrack_runner.server.packages.hidden import Hidden
 from toolrack_runner.server.packages.program import Ended
 from toolrack_runner.server.packages.refusal import (
     DiskFullError,
@@ -25,6 +27,23 @@ _NO_WHEEL = (
     *("no matching platform", "no matching Python", "matching Python ABI"),
 )
 _BROKEN = ("Failed to extract archive", "The wheel is invalid", "Invalid wheel", "Failed to install:")
+#: Signals with which a program ends itself. A signal from outside, such as that of a system without memory, is none of them.
+_OWN_SIGNALS = (signal.SIGABRT, signal.SIGSEGV, signal.SIGBUS, signal.SIGILL)
+#: What uv says if the system has no process or thread for it.
+_NO_THREAD = ("Resource temporarily unavailable", "WouldBlock")
+#: How uv explains that a requirement of the module or of a package can never be met.
+_UNUSABLE: tuple[tuple[str, FaultKind, str], ...] = (
+    (
+        "Couldn't parse requirement in",
+        "packages_missing",
+        "a requirement has a version that cannot exist. Ask for another version",
+    ),
+    (
+        "URL dependencies must be expressed as direct",
+        "packages_unsafe",
+        "a package needs another one from an address, and packages come only from the index. Ask for another package",
+    ),
+)
 #: How uv explains a failure of the resolution, in the order in which it is looked for.
 _REFUSALS: tuple[tuple[tuple[str, ...], FaultKind, str], ...] = (
     (
@@ -50,17 +69,18 @@ _REFUSALS: tuple[tuple[tuple[str, ...], FaultKind, str], ...] = (
 )
 
 
-def explained(ended: Ended, *, is_locked: bool = False) -> PackagesRefusedError | PackagesUnavailableError:
-    """The error for a uv that has failed. Texts of uv are shown without addresses and paths.
+def explained(
+    ended: Ended, hidden: Hidden, *, is_locked: bool = False
+) -> PackagesRefusedError | PackagesUnavailableError:
+    """The error for a uv that has failed. Texts of uv are shown without addresses and paths, and without what is hidden.
 
     With `is_locked`, uv was asked for the packages of a lock. The index had them, so their lack is no fault of the module.
     """
     text = ended.text
     if "No space left on device" in text or "Disk quota exceeded" in text:
         return DiskFullError()
-    if "File too large" in text:
-        sentence = "a file of the packages is above TOOLRACK_PACKAGES_MB. Ask for another package."
-        return PackagesRefusedError("packages_too_large", sentence)
+    if (what := _what_is_too_large(ended)) is not None:
+        return PackagesRefusedError("packages_too_large", f"{what}. Ask for another package.")
     if "Hash mismatch" in text:
         sentence = (
             "a package is not the one that was locked: the index serves a file with another sha256. Upload the module with "
@@ -68,7 +88,7 @@ def explained(ended: Ended, *, is_locked: bool = False) -> PackagesRefusedError 
         )
         return PackagesRefusedError("packages_changed", sentence)
     if is_locked and "(404 " in text:
-        return _gone(ended)
+        return _gone(ended, hidden)
     if any(sign in text for sign in _DENIED):
         return PackagesUnavailableError(
             "the index of packages refuses the runner. The operator checks the credentials in TOOLRACK_PACKAGES_INDEX."
@@ -77,18 +97,31 @@ def explained(ended: Ended, *, is_locked: bool = False) -> PackagesRefusedError 
         return PackagesUnavailableError("the index of packages cannot be reached, or fails. Try again.")
     if ended.status < 0:
         return PackagesUnavailableError(f"uv was ended by signal {-ended.status}. Try again.")
-    return _of_resolution(ended, is_locked=is_locked)
+    return _of_resolution(ended, hidden, is_locked=is_locked)
 
 
-def _of_resolution(ended: Ended, *, is_locked: bool) -> PackagesRefusedError | PackagesUnavailableError:
-    text, explanation = ended.text, _explanation(ended.text)
+def _what_is_too_large(ended: Ended) -> str | None:
+    if "File too large" in ended.text:
+        return "a file of the packages is above TOOLRACK_PACKAGES_MB"
+    if -ended.status in _OWN_SIGNALS and not any(sign in ended.text for sign in _NO_THREAD):
+        return "uv cannot read the metadata of a package: it needs too much memory"
+    return None
+
+
+def _of_resolution(
+    ended: Ended, hidden: Hidden, *, is_locked: bool
+) -> PackagesRefusedError | PackagesUnavailableError:
+    text, explanation = ended.text, _explanation(ended.text, hidden)
+    for sign, kind, meaning in _UNUSABLE:
+        if sign in text:
+            return PackagesRefusedError(kind, f"{meaning}. uv says: {explanation}")
     if any(sign in text for sign in _BROKEN):
         sentence = f"a wheel is broken. Ask for another version or package. uv says: {explanation}"
         return PackagesRefusedError("packages_unsafe", sentence)
     if "No solution found" not in text:
         return PackagesUnavailableError(f"uv failed with status {ended.status}: {explanation}")
     if is_locked:
-        return _gone(ended)
+        return _gone(ended, hidden)
     for signs, kind, meaning in _REFUSALS:
         if any(sign in text for sign in signs):
             return PackagesRefusedError(kind, f"{meaning}. uv says: {explanation}")
@@ -96,16 +129,16 @@ def _of_resolution(ended: Ended, *, is_locked: bool) -> PackagesRefusedError | P
     return PackagesRefusedError("packages_missing", f"{meaning}. uv says: {explanation}")
 
 
-def _gone(ended: Ended) -> PackagesUnavailableError:
+def _gone(ended: Ended, hidden: Hidden) -> PackagesUnavailableError:
     return PackagesUnavailableError(
         "a locked package is gone: the index does not serve it, and it is not in the cache of the runner. Try again, or "
-        f"upload the module with ?relock=1 for other versions. uv says: {_explanation(ended.text)}"
+        f"upload the module with ?relock=1 for other versions. uv says: {_explanation(ended.text, hidden)}"
     )
 
 
-def _explanation(text: str) -> str:
+def _explanation(text: str, hidden: Hidden) -> str:
     """uv's words on one line, without what must not be shown."""
-    lines = [line.strip() for line in text.splitlines()]
+    lines = [line.strip() for line in hidden.of(text).splitlines()]
     start = next((at for at, line in enumerate(lines) if line.startswith("error:")), 0)
     words = " ".join(" ".join(lines[start:]).split())
     words = words.removeprefix("error: ").removeprefix(

@@ -99,7 +99,7 @@ async def _run_uv(
     if not cache.folder.is_dir():
         raise PackagesUnavailableError("the files of the installation were removed meanwhile. Try again.")
     if ended.status != 0:
-        raise explained(ended, is_locked=True)
+        raise explained(ended, uv.hidden, is_locked=True)
 
 
 def _sources(target: Path) -> list[str]:

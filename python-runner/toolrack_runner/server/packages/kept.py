@@ -6,6 +6,7 @@ import os
 import re
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -13,6 +14,7 @@ from pathlib import Path
 from toolrack_runner.server.packages.environment import Environment
 from toolrack_runner.server.packages.folders import Folders
 from toolrack_runner.server.packages.manifest import Manifest, difference, hashes_of, read_manifest
+from toolrack_runner.server.packages.owners import Owners
 from toolrack_runner.server.packages.tree import remove_tree
 
 _DIGEST = re.compile(r"sha256:([0-9a-f]{64})", re.ASCII)
@@ -27,6 +29,7 @@ class KeptEnvironments:
 
     def __init__(self, folders: Folders) -> None:
         self._folders = folders
+        self.owners = Owners(folders)
         #: The verified environments, with the descriptor that locks their manifest and when they were used.
         self._verified: dict[str, tuple[Environment, int]] = {}
         self._used: dict[str, float] = {}
@@ -93,18 +96,40 @@ class KeptEnvironments:
             if not even_if_used_elsewhere and not self._is_unused(digest):
                 return False
             self._manifest(digest).unlink(missing_ok=True)
+            self.owners.forget(digest)
             aside = self._folders.put_aside(self._place(digest))
         if aside is not None:
             remove_tree(aside)
         return True
 
     def evict(self, most: int, is_in_use: Callable[[str], bool]) -> None:
-        """Removes the environments that were used longest ago, until at most `most` are left. None in use is removed."""
-        found = sorted(self._folders.manifests.glob("*.json"), key=_used_at)
+        """Removes environments until at most `most` are left. None in use is removed.
+
+        The user with the most environments loses the one that was unused for longest. One that other users have too is
+        only not counted for this user any more.
+        """
+        found = [
+            f"sha256:{each.stem}" for each in sorted(self._folders.manifests.glob("*.json"), key=_used_at)
+        ]
         excess = len(found) - most
-        for manifest in found:
-            digest = f"sha256:{manifest.stem}"
-            if excess > 0 and not is_in_use(digest) and self.remove(digest, even_if_used_elsewhere=False):
+        if excess <= 0:
+            return
+        owners = {digest: sorted(self.owners.of(digest)) for digest in found}
+        counts = Counter(user for users in owners.values() for user in users)
+        unused = [digest for digest in found if not is_in_use(digest)]
+        while excess > 0 and unused:
+            user, digest = max(
+                ((user, digest) for digest in unused for user in owners[digest]),
+                key=lambda each: counts[each[0]],
+            )
+            if len(owners[digest]) > 1:
+                owners[digest].remove(user)
+                counts[user] -= 1
+                self.owners.drop(digest, user)
+                continue
+            unused.remove(digest)
+            if self.remove(digest, even_if_used_elsewhere=False):
+                counts[user] -= 1
                 excess -= 1
 
     def close(self) -> None:

@@ -1,7 +1,8 @@
 """Starts a program that ends with the runner, and may not write a larger file than it should.
 
 Runs as a script, because code between fork and exec is not safe in a process with threads. The arguments are the pid of the
-runner, the most bytes of a file, the most bytes of memory and seconds of processor time (0: no limit), and the command.
+runner, the most bytes of a file, the most bytes of addresses, seconds of processor time and bytes of data (0: no limit), and
+the command.
 """
 
 import ctypes
@@ -16,7 +17,9 @@ _PDEATHSIG = 1
 _NICENESS = 5
 
 
-def main(parent: int, file_bytes: int, memory_bytes: int, cpu_seconds: int, *command: str) -> None:
+def main(
+    parent: int, file_bytes: int, memory_bytes: int, cpu_seconds: int, data_bytes: int, *command: str
+) -> None:
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
@@ -28,6 +31,8 @@ def main(parent: int, file_bytes: int, memory_bytes: int, cpu_seconds: int, *com
         _limit(resource.RLIMIT_AS, memory_bytes)
     if cpu_seconds:
         _limit(resource.RLIMIT_CPU, cpu_seconds)
+    if data_bytes:
+        _limit(resource.RLIMIT_DATA, data_bytes)
     # A write above the limit of a file must be an error, and not end the program without a word.
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     os.umask(0o022)
@@ -42,5 +47,5 @@ def _limit(kind: int, value: int) -> None:
 
 
 if __name__ == "__main__":
-    parent, file_bytes, memory_bytes, cpu_seconds = map(int, sys.argv[1:5])
-    main(parent, file_bytes, memory_bytes, cpu_seconds, *sys.argv[5:])
+    parent, file_bytes, memory_bytes, cpu_seconds, data_bytes = map(int, sys.argv[1:6])
+    main(parent, file_bytes, memory_bytes, cpu_seconds, data_bytes, *sys.argv[6:])

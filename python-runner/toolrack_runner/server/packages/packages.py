@@ -1,6 +1,6 @@
 """The packages of modules: from the head of a module to an environment that its children can have."""
 
-import asyncio
+import time
 from typing import NamedTuple
 
 from toolrack_runner.server.package_settings import PackageSettings
@@ -14,6 +14,7 @@ from toolrack_runner.server.packages.refusal import PackagesRefusedError, Packag
 from toolrack_runner.server.packages.resolve import PLATFORM, PYTHON, resolve
 from toolrack_runner.server.packages.supported import unsupported
 from toolrack_runner.server.packages.uv import Uv
+from toolrack_runner.server.pool.fair_queue import THE_SERVICE
 from toolrack_runner.wire.fault import ModuleError
 
 
@@ -32,50 +33,50 @@ class Had(NamedTuple):
 
 
 class Packages:
-    def __init__(self, settings: PackageSettings, uv: Uv | None = None) -> None:
+    def __init__(
+        self, settings: PackageSettings, uv: Uv | None = None, *, is_for_one_user: bool = False
+    ) -> None:
         self._settings = settings
         self._uv = uv or Uv(settings)
-        self.environments = Environments(settings, self._uv)
+        self.environments = Environments(settings, self._uv, is_for_one_user=is_for_one_user)
 
-    async def for_module(self, head: Head, kept: Lock | None, listener: Listener | None = None) -> Had:
+    async def for_module(
+        self, head: Head, kept: Lock | None, listener: Listener | None = None, *, user: str = THE_SERVICE
+    ) -> Had:
         """The lock and the environment of a module. A kept lock is used if it is for this head and this runner.
 
         Raises PackagesRefusedError, PackagesUnavailableError, or ModuleError for versions that the runner's code cannot use.
         """
         require_on(self._settings)
         require_allowed(self._settings, (each.name for each in head.requirements))
-        try:
-            async with asyncio.timeout(self._settings.seconds):
-                lock = (
-                    kept
-                    if kept is not None and self._fits(kept, head)
-                    else await self._resolve(head, listener)
-                )
-                require_allowed(self._settings, (each.name for each in lock.packages))
-                require_small(self._settings, lock.packages)
-                refuse_unsupported(lock, head.where)
-                return Had(lock, await self.environments.for_lock(lock, listener))
-        except TimeoutError:
-            raise PackagesUnavailableError(
-                f"the packages were not there within {self._settings.seconds} s (TOOLRACK_PACKAGES_SECONDS). Try again; "
-                "what was downloaded is kept."
-            ) from None
+        seconds: float = self._settings.seconds
+        if kept is not None and self._fits(kept, head):
+            lock = kept
+        else:
+            lock, spent = await self._resolve(head, listener, user)
+            seconds = max(1.0, seconds - spent)
+        require_allowed(self._settings, (each.name for each in lock.packages))
+        require_small(self._settings, lock.packages)
+        refuse_unsupported(lock, head.where)
+        return Had(lock, await self.environments.for_lock(lock, listener, user=user, build_seconds=seconds))
 
-    async def for_call(self, digest: str, lock: Lock | None, seconds: float) -> Environment | None:
+    async def for_call(
+        self, digest: str, lock: Lock | None, seconds: float, *, user: str = THE_SERVICE
+    ) -> Environment | None:
         """The environment of a call. None if it has to be built, and the caller has sent no lock.
 
         Raises PackagesUnavailableError if it cannot be had within `seconds`.
         """
         try:
             require_on(self._settings)
-            found = await self.environments.find(digest)
+            found = await self.environments.find(digest, user, seconds)
             if found is None:
                 if lock is None:
                     return None
                 self._require_fit(lock)
                 require_allowed(self._settings, (each.name for each in lock.packages))
                 require_small(self._settings, lock.packages)
-                return await self.environments.for_lock(lock, seconds=seconds)
+                return await self.environments.for_lock(lock, user=user, seconds=seconds)
             require_allowed(self._settings, found.versions)
         except PackagesRefusedError as refused:
             # The module was accepted with these packages, so this is no fault of its author.
@@ -93,12 +94,18 @@ class Packages:
                 f"{PYTHON} on {PLATFORM}. Upload the module again."
             )
 
-    async def _resolve(self, head: Head, listener: Listener | None) -> Lock:
+    async def _resolve(self, head: Head, listener: Listener | None, user: str) -> tuple[Lock, float]:
+        """The lock, and how many seconds it took without the wait for a place."""
         progress = Progress()
         async with progress.heard_by(listener):
-            progress.say("choosing the versions of the packages")
-            async with self.environments.work(progress) as work:
-                return await resolve(self._uv, self._settings, head, work.folder, work.cache)
+            place = self.environments.place_of(user)
+            if place.must_wait:
+                progress.say("waiting for other installations")
+            async with self.environments.work(progress, place) as work:
+                began = time.monotonic()
+                progress.say("choosing the versions of the packages")
+                lock = await resolve(self._uv, self._settings, head, work.folder, work.cache)
+                return lock, time.monotonic() - began
 
     def close(self) -> None:
         self.environments.close()

@@ -24,9 +24,11 @@ class Ended(NamedTuple):
 class Bounds(NamedTuple):
     #: The most bytes of one file.
     file_bytes: int
-    #: 0 means no limit.
+    #: The most bytes of addresses. 0 means no limit, here and below.
     memory_bytes: int = 0
     cpu_seconds: int = 0
+    #: The most bytes of memory of its own, with the stacks of its threads, but without mapped files.
+    data_bytes: int = 0
 
 
 async def run_program(

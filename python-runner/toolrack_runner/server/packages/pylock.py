@@ -1,19 +1,30 @@
 """Reads the answer of uv: a lock file of PEP 751."""
 
 import os
+import tomllib
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from packaging.markers import Marker
-from packaging.tags import sys_tags
+from packaging.tags import Tag, sys_tags
 from packaging.utils import parse_wheel_filename
 
 from toolrack_runner.server.packages.lock import PACKAGES_MAX, LockedPackage, LockError, locked_package
+from toolrack_runner.server.packages.refusal import PackagesRefusedError
+
+#: The most wheels of one release. Packages for all systems have about 100.
+WHEELS_MAX = 1_000
+
+
+def packages_in(answer: str) -> list[LockedPackage]:
+    """The packages in the answer of uv. Takes up to some seconds. Raises what `wheels_in` raises, and ValueError."""
+    return list(wheels_in(tomllib.loads(answer)))
 
 
 def wheels_in(lock: Mapping[str, Any]) -> Iterator[LockedPackage]:
-    """The packages that this interpreter needs, each with one wheel. Raises LockError."""
+    """The packages that this interpreter needs, each with one wheel. Raises LockError or PackagesRefusedError."""
     packages = lock.get("packages", [])
     if len(packages) > PACKAGES_MAX:
         raise LockError(f"it has more than {PACKAGES_MAX} packages")
@@ -27,6 +38,11 @@ def _wheel_of(package: Mapping[str, Any]) -> LockedPackage:
     wheels = package.get("wheels")
     if not isinstance(name, str) or not isinstance(version, str) or not wheels:
         raise LockError(f"the package {name!r} has no wheel")
+    if len(wheels) > WHEELS_MAX:
+        raise PackagesRefusedError(
+            "packages_too_large",
+            f"{name[:100]} {version[:100]} has {len(wheels)} wheels; the limit is {WHEELS_MAX}. Ask for another version.",
+        )
     wheel = wheels[0] if len(wheels) == 1 else min(wheels, key=_rank)
     size = wheel.get("size")
     place = urlsplit(str(wheel.get("url", "")))
@@ -47,4 +63,11 @@ def _file_of(wheel: Mapping[str, Any]) -> str:
 def _rank(wheel: Mapping[str, Any]) -> int:
     """How well a wheel fits this interpreter; the lowest fits best."""
     _, _, _, tags = parse_wheel_filename(_file_of(wheel))
-    return next((at for at, tag in enumerate(sys_tags()) if tag in tags), 1 << 30)
+    ranks = _ranks()
+    return min((ranks.get(tag, 1 << 30) for tag in tags), default=1 << 30)
+
+
+@cache
+def _ranks() -> dict[Tag, int]:
+    """The rank of each tag. Made once, because there are more than 1,000 tags."""
+    return {tag: at for at, tag in enumerate(sys_tags())}

@@ -1,7 +1,7 @@
 """Chooses the versions of a module's packages. uv chooses; the result is read as a text of a stranger."""
 
+import asyncio
 import sysconfig
-import tomllib
 from functools import cache
 from importlib.metadata import distributions
 from pathlib import Path
@@ -13,7 +13,7 @@ from toolrack_runner.server.package_settings import PackageSettings
 from toolrack_runner.server.packages.explain import explained
 from toolrack_runner.server.packages.head import Head
 from toolrack_runner.server.packages.lock import Lock, LockError, sorted_packages
-from toolrack_runner.server.packages.pylock import wheels_in
+from toolrack_runner.server.packages.pylock import packages_in
 from toolrack_runner.server.packages.refusal import PackagesRefusedError, PackagesUnavailableError
 from toolrack_runner.server.packages.uv import Uv
 from toolrack_runner.server.packages.watch import watched
@@ -54,12 +54,13 @@ async def resolve(uv: Uv, settings: PackageSettings, head: Head, folder: Path, c
         uv.run(arguments, cache.folder), lambda: cache.require_room(settings, ENVIRONMENTS_MAX)
     )
     if ended.status != 0:
-        raise explained(ended)
+        raise explained(ended, uv.hidden)
     _refuse_yanked(ended.text)
     if answer.stat().st_size > ANSWER_BYTES_MAX:
         raise PackagesRefusedError("packages_too_large", "the module needs too many packages. Ask for fewer.")
     try:
-        packages = wheels_in(tomllib.loads(answer.read_text()))
+        # In a thread, because one release may list many wheels, and the loop serves the calls of all users.
+        packages = await asyncio.to_thread(packages_in, answer.read_text())
         return Lock(head.texts, PYTHON, PLATFORM, sorted_packages(packages))
     except (LockError, ValueError) as error:
         raise PackagesUnavailableError(f"the answer of uv cannot be used: {error}.") from None

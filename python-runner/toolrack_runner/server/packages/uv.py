@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from toolrack_runner.server.package_settings import PackageSettings
+from toolrack_runner.server.packages.hidden import Hidden
 from toolrack_runner.server.packages.program import Bounds, Ended, run_program
 from toolrack_runner.server.packages.refusal import PackagesUnavailableError
 
@@ -18,6 +19,12 @@ _CERTIFICATES = (
 #: Variables of the operator that say how the index is reached. uv gets no other variable of the runner.
 _PROXIES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY")
 _OF_THE_NETWORK = (*_PROXIES, *(name.lower() for name in _PROXIES), "SSL_CERT_FILE", "SSL_CERT_DIR")
+#: The most memory of uv. Choosing and installing pandas, polars, pyarrow, scikit-learn and matplotlib needs 300 MB. uv reads
+#: the whole metadata of a package, which may unpack to a thousand times its size.
+MEMORY_BYTES = 512 << 20
+#: How many files uv downloads and unpacks at once. Each takes memory, and the numbers must not grow with the processors.
+_DOWNLOADS = 10
+_UNPACKINGS = 4
 #: How often uv repeats a request that failed, and how many seconds it waits for each.
 _RETRIES = 2
 _REQUEST_SECONDS = 20
@@ -34,6 +41,7 @@ class Uv:
     def __init__(self, settings: PackageSettings, path: str | None = None) -> None:
         self._settings = settings
         self.path = path or os.path.join(os.path.dirname(sys.executable), "uv")
+        self.hidden = Hidden(settings)
 
     async def run(
         self,
@@ -54,7 +62,10 @@ class Uv:
             )
         command = [self.path, "pip", *arguments, *_ALWAYS, "--python", sys.executable, *self._where(offline)]
         return await run_program(
-            command, self._environment(cache), Bounds(self._settings.bytes_max), on_line=on_line
+            command,
+            self._environment(cache),
+            Bounds(self._settings.bytes_max, data_bytes=MEMORY_BYTES),
+            on_line=on_line,
         )
 
     def _where(self, offline: bool) -> list[str]:
@@ -70,6 +81,8 @@ class Uv:
             "PATH": "/usr/bin:/bin",
             "TMPDIR": str(cache),
             "UV_CACHE_DIR": str(cache),
+            "UV_CONCURRENT_DOWNLOADS": str(_DOWNLOADS),
+            "UV_CONCURRENT_INSTALLS": str(_UNPACKINGS),
             "UV_HTTP_RETRIES": str(_RETRIES),
             "UV_HTTP_TIMEOUT": str(_REQUEST_SECONDS),
         }

@@ -1,14 +1,51 @@
 """The words of uv become a sentence that shows nothing of the operator."""
 
+from pathlib import Path
+
 import pytest
 
+from toolrack_runner.server.package_settings import PackageSettings
 from toolrack_runner.server.packages.explain import EXPLANATION_MAX, explained
+from toolrack_runner.server.packages.hidden import Hidden
 from toolrack_runner.server.packages.program import Ended
 from toolrack_runner.server.packages.refusal import (
     DiskFullError,
     PackagesRefusedError,
     PackagesUnavailableError,
 )
+
+NOTHING = Hidden(PackageSettings(is_on=True, folder=Path("/srv/packages")))
+#: Settings with texts at which a pattern for paths or addresses ends.
+ODD = Hidden(
+    PackageSettings(
+        is_on=True,
+        folder=Path("/srv/team s3cret/of `all`/packages"),
+        wheels=Path("/mnt/my s3cret wheels"),
+        index="https://operator:p)s3cret%60`x@host-s3cret.example/a)s3cret%20b/simple/",
+    )
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "cannot open /srv/team s3cret/of `all`/packages/cache: denied",
+        "cannot open /srv/team s3cret/other: denied",
+        "cannot read file:///mnt/my%20s3cret%20wheels/a.whl",
+        "cannot read `/mnt/my s3cret wheels/a.whl`",
+        "at https://operator:p)s3cret%60`x@host-s3cret.example/a)s3cret%20b/simple/alpha/",
+        "at https://operator:p)s3cret%60%60x@host-s3cret.example/a)s3cret%20b/simple/alpha/",
+        "at https://operator:****@host-s3cret.example/a)s3cret%20b/simple/alpha/",
+        "at https://host-s3cret.example/a)s3cret%20b/simple/alpha/",
+        "at https://host-s3cret.example/a)s3cret b/simple/alpha/",
+        "the password p)s3cret``x is wrong",
+        "the password p%29s3cret%60%60x is wrong",
+    ],
+)
+def test_a_path_with_a_space_and_a_password_with_a_bracket_are_hidden(text: str) -> None:
+    said = f"{explained(Ended(1, f'error: strange: {text}'), ODD)}"
+    assert "s3cret" not in said
+    assert "strange" in said
 
 
 @pytest.mark.parametrize(
@@ -21,14 +58,14 @@ from toolrack_runner.server.packages.refusal import (
     ],
 )
 def test_no_address_and_no_path_is_shown(text: str) -> None:
-    said = f"{explained(Ended(1, text))}"
+    said = f"{explained(Ended(1, text), NOTHING)}"
     assert "s3cret" not in said
     assert "the index" in said or "a path of the runner" in said
 
 
 def test_a_long_explanation_is_cut() -> None:
     text = "error: No solution found\n  cause: " + "a depends on b and\n" * 10_000
-    assert len(f"{explained(Ended(1, text))}") < EXPLANATION_MAX + 200
+    assert len(f"{explained(Ended(1, text), NOTHING)}") < EXPLANATION_MAX + 200
 
 
 @pytest.mark.parametrize(
@@ -40,7 +77,10 @@ def test_a_long_explanation_is_cut() -> None:
         (Ended(1, "cause: HTTP status server error (502 Bad Gateway)"), PackagesUnavailableError),
         (Ended(-9, ""), PackagesUnavailableError),
         (Ended(101, "thread 'main' panicked"), PackagesUnavailableError),
+        (Ended(-6, "Resource temporarily unavailable"), PackagesUnavailableError),
+        (Ended(-6, "memory allocation of 1 bytes failed"), PackagesRefusedError),
+        (Ended(-11, ""), PackagesRefusedError),
     ],
 )
 def test_a_failure_of_the_index_or_the_disk_may_be_tried_again(ended: Ended, kind: type[Exception]) -> None:
-    assert type(explained(ended)) is kind
+    assert type(explained(ended, NOTHING)) is kind

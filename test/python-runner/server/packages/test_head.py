@@ -182,6 +182,8 @@ def test_uv_gets_names_and_ranges_only(
         "PWD",
         "TMPDIR",
         "UV_CACHE_DIR",
+        "UV_CONCURRENT_DOWNLOADS",
+        "UV_CONCURRENT_INSTALLS",
         "UV_DEFAULT_INDEX",
         "UV_HTTP_RETRIES",
         "UV_HTTP_TIMEOUT",

@@ -32,6 +32,10 @@ def test_no_file_is_larger_than_the_bound(tmp_path: Path) -> None:
 
 def test_memory_and_processor_time_are_bounded() -> None:
     assert "MemoryError" in run("bytes(1 << 30)", Bounds(1 << 20, memory_bytes=512 << 20)).text
+    own = Bounds(1 << 20, data_bytes=256 << 20)
+    assert "MemoryError" in run("bytes(1 << 29)", own).text
+    # A mapped file is not memory of its own.
+    assert run("import mmap, sys; mmap.mmap(-1, 1 << 29, mmap.MAP_SHARED)", own) == Ended(0, "")
     assert run("while True: pass", Bounds(1 << 20, cpu_seconds=1)).status < 0
 
 

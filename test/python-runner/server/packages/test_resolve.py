@@ -1,13 +1,20 @@
 """The versions of a module's packages are chosen by uv, from an index on this machine."""
 
+import io
+import itertools
 import re
+import threading
+import zipfile
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
+from packaging import tags as tags_of_packaging
 
 from server.packages.modules import MakeSettings, had
 from support.package_index import PackageIndex
-from support.wheels import ELSEWHERE, source_release, wheel
+from support.wheels import ELSEWHERE, Wheel, source_release, wheel
+from toolrack_runner.server.packages import pylock
 from toolrack_runner.server.packages.lock import lock_digest
 from toolrack_runner.server.packages.refusal import PackagesRefusedError, PackagesUnavailableError
 
@@ -118,3 +125,86 @@ def test_a_kept_lock_is_used_without_asking_the_index_for_newer_versions(
     index.wheels.append(wheel("alpha", "2.0"))
     assert had(make_settings(), "alpha", kept=kept).lock == kept
     assert had(make_settings(), "alpha>=1", kept=kept).lock.packages[0].version == "2.0"
+
+
+def test_a_release_with_very_many_wheels_is_refused(index: PackageIndex, make_settings: MakeSettings) -> None:
+    alpha = wheel("alpha")
+    index.wheels = [
+        alpha._replace(file=f"alpha-1.0-{n}-py3-none-any.whl") for n in range(1, pylock.WHEELS_MAX + 2)
+    ]
+    with pytest.raises(
+        PackagesRefusedError, match=f"alpha 1.0 has {pylock.WHEELS_MAX + 1} wheels"
+    ) as refused:
+        had(make_settings(), "alpha")
+    assert refused.value.kind == "packages_too_large"
+    index.wheels.pop()
+    assert had(make_settings(), "alpha").lock.packages[0].file in {each.file for each in index.wheels}
+
+
+def test_the_answer_of_uv_is_read_outside_the_loop_and_the_tags_are_made_once(
+    index: PackageIndex, make_settings: MakeSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index.wheels = [wheel("alpha")]
+    index.wheels += [index.wheels[0]._replace(file=f"alpha-1.0-{n}-py3-none-any.whl") for n in range(1, 9)]
+    threads: list[threading.Thread] = []
+
+    def tags() -> Iterator[tags_of_packaging.Tag]:
+        threads.append(threading.current_thread())
+        return tags_of_packaging.sys_tags()
+
+    pylock._ranks.cache_clear()
+    monkeypatch.setattr(pylock, "sys_tags", tags)
+    had(make_settings(), "alpha")
+    assert len(threads) == 1
+    assert threads[0] is not threading.main_thread()
+
+
+def with_metadata(made: Wheel, more: Iterable[bytes]) -> Wheel:
+    """The wheel with more lines in its METADATA. They are made one after the other, because they may be very long."""
+    content = io.BytesIO()
+    with (
+        zipfile.ZipFile(io.BytesIO(made.content)) as reading,
+        zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as writing,
+    ):
+        for name in reading.namelist():
+            with writing.open(name, "w") as entry:
+                entry.write(reading.read(name))
+                if name.endswith("/METADATA"):
+                    for each in more:
+                        entry.write(each)
+    return made._replace(content=content.getvalue())
+
+
+def nested_marker() -> bytes:
+    depth = 50_000
+    return b"Requires-Dist: beta ; " + b"(" * depth + b'python_version > "3"' + b")" * depth + b"\n"
+
+
+@pytest.mark.parametrize(
+    ("made", "asked", "kind", "sentence"),
+    [
+        (
+            with_metadata(wheel("alpha"), itertools.chain([b"\n"], itertools.repeat(b"A" * (1 << 20), 600))),
+            "alpha",
+            "packages_too_large",
+            "cannot read the metadata",
+        ),
+        (with_metadata(wheel("alpha"), [nested_marker()]), "alpha", "packages_too_large", "cannot read"),
+        (wheel("alpha"), "alpha==9999999999999999999999", "packages_missing", "cannot exist"),
+        (
+            wheel("alpha", requires=("evil @ http://evil.example/evil-1.0-py3-none-any.whl",)),
+            "alpha",
+            "packages_unsafe",
+            "from an address",
+        ),
+    ],
+    ids=["large metadata", "deep marker", "large version", "an address"],
+)
+def test_a_package_that_uv_cannot_use_is_no_failure_of_the_runner(
+    index: PackageIndex, make_settings: MakeSettings, made: Wheel, asked: str, kind: str, sentence: str
+) -> None:
+    index.wheels = [made]
+    with pytest.raises(PackagesRefusedError, match=sentence) as refused:
+        had(make_settings(), asked)
+    assert refused.value.kind == kind
+    assert "evil.example" not in f"{refused.value}"

@@ -188,7 +188,7 @@ def test_a_retry_after_the_time_was_up_goes_on_with_the_wheels_that_are_complete
         started = asyncio.Event()
 
         async def cancelled() -> None:
-            async with environments.work(Progress()) as work:
+            async with environments.work(Progress(), environments.place_of("user")) as work:
                 new = work.cache.folder / bucket / "new"
                 new.mkdir()
                 (new / "file.py").write_text("")
