@@ -2,27 +2,38 @@
 
 import asyncio
 import errno
+import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from toolrack_runner.server.package_settings import PackageSettings
 from toolrack_runner.server.packages.environment import Environment
-from toolrack_runner.server.packages.folders import Folders, remove_tree
+from toolrack_runner.server.packages.folders import Folders
 from toolrack_runner.server.packages.install import install
 from toolrack_runner.server.packages.kept import KeptEnvironments
 from toolrack_runner.server.packages.lock import Lock
 from toolrack_runner.server.packages.places import Waiting, places_for
 from toolrack_runner.server.packages.progress import Listener, Progress
-from toolrack_runner.server.packages.records import DamagedCacheError
+from toolrack_runner.server.packages.records import differs_from_records
 from toolrack_runner.server.packages.refusal import DiskFullError, PackagesUnavailableError
+from toolrack_runner.server.packages.tree import remove_tree
 from toolrack_runner.server.packages.uv import Uv
+from toolrack_runner.server.packages.watch import to_the_end
+from toolrack_runner.server.packages.wheel_cache import OwnCache, WheelCache
 from toolrack_runner.server.pool.fair_queue import THE_SERVICE
 
-#: The cache of uv is removed if it has more bytes that no environment uses than this many environments may have.
-CACHE_ENVIRONMENTS_MAX = 2
+_log = logging.getLogger("toolrack_runner")
+
+
+class Work(NamedTuple):
+    """What a resolution or an installation has for itself."""
+
+    folder: Path
+    cache: OwnCache
 
 
 @dataclass
@@ -40,10 +51,10 @@ class Environments:
         self._uv = uv
         self.folders = Folders(settings.folder)
         self._kept = KeptEnvironments(self.folders)
+        self._cache = WheelCache(self.folders, settings)
         self._builds: dict[str, _Build] = {}
         self._uses: Counter[str] = Counter()
         self._places = places_for(asyncio.get_running_loop(), is_for_one_user=is_for_one_user)
-        self._working = 0
         self._swept: asyncio.Task[None] | None = None
         #: Whether children of the pool have an environment.
         self.is_held: Callable[[str], bool] = lambda _digest: False
@@ -110,8 +121,10 @@ class Environments:
     @asynccontextmanager
     async def work(
         self, progress: Progress, place: Waiting, seconds: float | None = None
-    ) -> AsyncIterator[Path]:
-        """A new folder, when there is a place. It is removed at the end of the `with` block.
+    ) -> AsyncIterator[Work]:
+        """A new folder with an own cache, when there is a place. It is removed at the end of the `with` block.
+
+        What is new in the cache is kept if the block ends without an error.
 
         Raises PackagesUnavailableError for errors of the disk, and if the time is up, which counts from the place.
         """
@@ -124,19 +137,29 @@ class Environments:
                     asyncio.timeout(self._settings.seconds if seconds is None else seconds)
                 )
                 folder = self.folders.new_work()
-                self._working += 1
                 try:
-                    yield folder
+                    cache = await to_the_end(self._cache.lend, folder / "cache")
+                    try:
+                        yield Work(folder, cache)
+                    except asyncio.CancelledError:
+                        # The time is up, or all callers have left. The next one goes on with the wheels that are complete.
+                        await to_the_end(self._cache.keep, cache)
+                        raise
+                    await to_the_end(self._cache.keep, cache)
                 finally:
-                    self._working -= 1
                     await asyncio.shield(asyncio.to_thread(remove_tree, folder))
         except TimeoutError:
             raise PackagesUnavailableError(
                 f"the packages were not installed within {self._settings.seconds} s (TOOLRACK_PACKAGES_SECONDS). Try again; "
                 "what was downloaded is kept."
             ) from None
-        except OSError as error:
-            raise self._of_disk(error) from None
+        except (OSError, DiskFullError) as error:
+            failure = error if isinstance(error, DiskFullError) else self._of_disk(error)
+            if isinstance(failure, DiskFullError):
+                # The cache is the largest part that can be made again.
+                with suppress(OSError):
+                    await asyncio.to_thread(self._cache.clear)
+            raise failure from None
         finally:
             place.end()
 
@@ -146,18 +169,12 @@ class Environments:
         place.join(user)
         return place
 
-    async def clear_cache(self) -> None:
-        """Removes the cache of uv."""
-        aside = self.folders.put_aside(self.folders.cache)
-        self.folders.make()
-        if aside is not None:
-            await asyncio.to_thread(remove_tree, aside)
-
     def close(self) -> None:
         """Ends all builds. Their processes are killed. Other runners may remove the environments."""
         for build in self._builds.values():
             build.task.cancel()
         self._kept.close()
+        self.folders.close()
 
     async def _result(
         self,
@@ -214,14 +231,9 @@ class Environments:
     async def _built(
         self, lock: Lock, progress: Progress, place: Waiting, seconds: float | None
     ) -> Environment:
-        try:
-            async with self.work(progress, place, seconds) as folder:
-                progress.say("installing the packages")
-                made = await self._install(lock, folder, progress)
-        except DiskFullError:
-            # The cache is the largest part that can be made again.
-            await self.clear_cache()
-            raise
+        async with self.work(progress, place, seconds) as work:
+            progress.say("installing the packages")
+            made = await self._install(lock, work, progress)
         for user in place.users:
             # Before the count: otherwise the new one would not count for its users.
             await self._used_by(user, lock.digest)
@@ -230,22 +242,22 @@ class Environments:
             self._settings.count,
             lambda digest: digest == lock.digest or self._is_in_use(digest),
         )
-        await self._trim_cache()
+        await asyncio.to_thread(self._cache.trim)
         return made
 
-    async def _trim_cache(self) -> None:
-        unused = await asyncio.to_thread(self.folders.unused_cache_bytes)
-        if unused > CACHE_ENVIRONMENTS_MAX * self._settings.bytes_max and not self._working:
-            await self.clear_cache()
-
-    async def _install(self, lock: Lock, folder: Path, progress: Progress) -> Environment:
-        try:
-            manifest = await install(self._uv, self._settings, lock, folder, progress.say)
-        except DamagedCacheError:
-            # Some publishers list wrong hashes. So files that were just downloaded with the locked hash are not compared.
-            await self.clear_cache()
+    async def _install(self, lock: Lock, work: Work, progress: Progress) -> Environment:
+        folder, cache = work
+        manifest = await install(self._uv, self._settings, lock, folder, cache, progress.say)
+        if await asyncio.to_thread(differs_from_records, folder / "target", manifest.files):
+            # A file of the cache was changed on the disk, or a publisher lists wrong hashes. So everything is downloaded
+            # again. It is kept only if its hashes are right now: a wheel with wrong ones must not cost others anything.
             await asyncio.to_thread(remove_tree, folder / "target")
-            manifest = await install(self._uv, self._settings, lock, folder, progress.say, compares=False)
+            await asyncio.to_thread(remove_tree, cache.folder)
+            cache.folder.mkdir()
+            fresh = OwnCache(cache.folder)
+            manifest = await install(self._uv, self._settings, lock, folder, fresh, progress.say)
+            if await asyncio.to_thread(differs_from_records, folder / "target", manifest.files):
+                await asyncio.to_thread(remove_tree, cache.folder)
         return await asyncio.to_thread(self._kept.add, folder / "target", manifest)
 
     def _is_in_use(self, digest: str) -> bool:
@@ -259,11 +271,15 @@ class Environments:
 
     async def _sweep(self) -> None:
         try:
-            self.folders.make()
+            await asyncio.to_thread(self.folders.make)
+        except OSError as error:
+            raise self._of_disk(error) from None
+        try:
             for folder in await asyncio.to_thread(self.folders.left_behind):
                 await asyncio.to_thread(remove_tree, folder)
         except OSError as error:
-            raise self._of_disk(error) from None
+            # What is left takes room, and hurts nobody.
+            _log.warning("leftovers of packages were not removed", extra={"reason": error.strerror})
 
     def _of_disk(self, error: OSError) -> PackagesUnavailableError:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):

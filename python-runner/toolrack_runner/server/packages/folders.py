@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -19,16 +20,32 @@ class Folders:
         self.environments = root / "environments"
         #: A manifest for each environment that is complete.
         self.manifests = root / "manifests"
-        #: Folders that are being filled or removed. Their names begin with the pid of their runner.
+        #: Folders that are being filled or removed. Their names begin with the name of their runner.
         self.work = root / "work"
+        #: A file for each runner, which it keeps locked while it runs. A pid would not do: after a restart of the machine or
+        #: of a container, another runner has the same one.
+        self.runners = root / "runners"
+        self._name = os.urandom(8).hex()
+        #: Unlocks the file of this runner; None before it was made.
+        self._unlock: weakref.finalize[[int], Folders] | None = None
         self.cache = root / "cache"
 
     def make(self) -> None:
         """Makes the folders; raises OSError."""
         self.root.mkdir(mode=_MODE_OF_OTHERS, parents=True, exist_ok=True)
         self.environments.mkdir(mode=_MODE_OF_OTHERS, exist_ok=True)
-        for own in (self.manifests, self.work, self.cache):
+        for own in (self.manifests, self.work, self.cache, self.runners):
             own.mkdir(mode=_MODE_OF_OWN, exist_ok=True)
+        if self._unlock is None:
+            with self.exclusive():
+                descriptor = os.open(self._lock_of(self._name), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+                self._unlock = weakref.finalize(self, os.close, descriptor)
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+
+    def close(self) -> None:
+        """Other runners may remove what this one fills or removes."""
+        if self._unlock is not None:
+            self._unlock()
 
     @property
     def has_leftovers(self) -> bool:
@@ -47,25 +64,15 @@ class Folders:
         finally:
             os.close(descriptor)
 
-    def unused_cache_bytes(self) -> int:
-        """The bytes of the files in the cache that are in no environment."""
-        unused = 0
-        for folder, _, files in os.walk(self.cache):
-            for name in files:
-                with suppress(OSError):
-                    found = os.lstat(f"{folder}/{name}")
-                    unused += found.st_size if found.st_nlink == 1 else 0
-        return unused
-
     def new_work(self) -> Path:
         """A new folder to fill."""
-        folder = self.work / f"{os.getpid()}-{os.urandom(8).hex()}"
+        folder = self.work / f"{self._name}-{os.urandom(8).hex()}"
         folder.mkdir(mode=_MODE_OF_OWN)
         return folder
 
     def put_aside(self, folder: Path) -> Path | None:
         """Moves a folder where it can be removed without haste; None if it does not exist."""
-        aside = self.work / f"{os.getpid()}-{os.urandom(8).hex()}"
+        aside = self.work / f"{self._name}-{os.urandom(8).hex()}"
         with suppress(FileNotFoundError):
             # Without this right, an ordinary user cannot move a folder to another one.
             folder.chmod(_MODE_OF_OWN)
@@ -75,27 +82,39 @@ class Folders:
 
     def left_behind(self) -> list[Path]:
         """Folders of runners that have ended, and environments that are not complete, as folders to remove."""
-        found = []
+        found: list[Path] = []
         with self.exclusive():
-            for each in self.work.iterdir():
-                pid = each.name.partition("-")[0]
-                if not pid.isdigit() or (int(pid) != os.getpid() and not os.path.exists(f"/proc/{pid}")):
-                    found.append(each)
+            found += [
+                each for each in self.work.iterdir() if not self._is_running(each.name.partition("-")[0])
+            ]
+            for each in self.runners.iterdir():
+                if not self._is_running(each.stem):
+                    each.unlink(missing_ok=True)
             for each in self.environments.iterdir():
                 if not (self.manifests / f"{each.name}.json").exists():
                     aside = self.put_aside(each)
                     found += [aside] if aside is not None else []
+            # An earlier version of the runner let uv work here.
+            found += self.cache.glob(".tmp*")
             for each in self.manifests.glob("*.part"):
                 each.unlink(missing_ok=True)
         return found
 
+    def _lock_of(self, runner: str) -> Path:
+        return self.runners / f"{runner}.lock"
 
-def remove_tree(folder: Path) -> None:
-    """Removes a folder, also one with folders that are read-only."""
-    # Imported only here, because it would delay the start of the runner.
-    import shutil
-
-    for inner, _, _ in os.walk(folder):
-        with suppress(OSError):
-            os.chmod(inner, _MODE_OF_OWN)
-    shutil.rmtree(folder, ignore_errors=True)
+    def _is_running(self, runner: str) -> bool:
+        """Whether a runner has not ended. The caller has the exclusive lock, so no runner starts meanwhile."""
+        if runner == self._name:
+            return True
+        try:
+            descriptor = os.open(self._lock_of(runner), os.O_RDWR | os.O_CLOEXEC)
+        except OSError:
+            return False
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return True
+        finally:
+            os.close(descriptor)
+        return False

@@ -5,9 +5,7 @@ import os
 import re
 import stat
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
-from typing import NoReturn
 
 from toolrack_runner.server.package_settings import PackageSettings
 from toolrack_runner.server.packages.bytecode import compile_all
@@ -17,12 +15,13 @@ from toolrack_runner.server.packages.lock import Lock
 from toolrack_runner.server.packages.manifest import Manifest, hashes_of
 from toolrack_runner.server.packages.policy import too_large, too_many_files
 from toolrack_runner.server.packages.program import Ended
-from toolrack_runner.server.packages.records import compare_records
-from toolrack_runner.server.packages.tidy import Tidied, files_in, tidy
+from toolrack_runner.server.packages.refusal import PackagesUnavailableError
+from toolrack_runner.server.packages.tidy import Tidied, tidy
+from toolrack_runner.server.packages.tree import entries_in, files_in, folders_in, size_of
 from toolrack_runner.server.packages.uv import Uv
+from toolrack_runner.server.packages.watch import watched
+from toolrack_runner.server.packages.wheel_cache import OwnCache
 
-#: How often the bytes on the disk are counted while uv unpacks wheels. A wheel can unpack to a thousand times its size.
-WATCH_SECONDS = 0.5
 _DOWNLOADS = re.compile(r"^\s*(Downloading|Downloaded) (.{1,100})", re.ASCII)
 
 
@@ -31,32 +30,32 @@ async def install(
     settings: PackageSettings,
     lock: Lock,
     folder: Path,
+    cache: OwnCache,
     say: Callable[[str], None],
-    *,
-    compares: bool = True,
 ) -> Manifest:
     """Installs into `folder / "target"`. The caller removes `folder` if this fails.
 
-    Raises PackagesRefusedError or PackagesUnavailableError. With `compares`, raises DamagedCacheError if a file
-    is not the one that its wheel lists.
+    Raises PackagesRefusedError or PackagesUnavailableError.
     """
     target = folder / "target"
     target.mkdir()
     if lock.packages:
-        await _run_uv(uv, settings, lock, folder, say)
+        await _run_uv(uv, settings, lock, folder, cache, say)
     say("checking and compiling the packages")
     tidied = await asyncio.to_thread(tidy, target)
     await asyncio.to_thread(_require_room, settings, target)
     await compile_all(target, await asyncio.to_thread(_sources, target), settings.seconds)
     await asyncio.to_thread(_require_room, settings, target)
-    manifest = await asyncio.to_thread(_finish, lock, target, tidied)
-    if compares:
-        await asyncio.to_thread(compare_records, target, manifest.files)
-    return manifest
+    return await asyncio.to_thread(_finish, lock, target, tidied)
 
 
 async def _run_uv(
-    uv: Uv, settings: PackageSettings, lock: Lock, folder: Path, say: Callable[[str], None]
+    uv: Uv,
+    settings: PackageSettings,
+    lock: Lock,
+    folder: Path,
+    cache: OwnCache,
+    say: Callable[[str], None],
 ) -> None:
     pins = folder / "pins.txt"
     pins.write_text(
@@ -86,49 +85,24 @@ async def _run_uv(
 
     async def run() -> Ended:
         # A lock whose wheels are in the cache needs no index. uv finds this out in some milliseconds.
-        ended = await uv.run(arguments, offline=True) if uv.has_wheels else None
-        return ended if ended is not None and ended.status == 0 else await uv.run(arguments, on_line=note)
+        ended = await uv.run(arguments, cache.folder, offline=True) if cache.has_wheels else None
+        if ended is not None and ended.status == 0:
+            return ended
+        return await uv.run(arguments, cache.folder, on_line=note)
 
-    running = asyncio.create_task(run())
-    watching = asyncio.create_task(_watch(settings, uv.cache, folder))
-    try:
-        await asyncio.wait((running, watching), return_when=asyncio.FIRST_COMPLETED)
-        if watching.done():
-            watching.result()
-        ended = running.result()
-    finally:
-        running.cancel()
-        watching.cancel()
-        await asyncio.gather(running, watching, return_exceptions=True)
+    def measure() -> None:
+        cache.require_room(settings, 1)
+        _require_room(settings, folder / "target")
+
+    ended = await watched(run(), measure)
+    if not cache.folder.is_dir():
+        raise PackagesUnavailableError("the files of the installation were removed meanwhile. Try again.")
     if ended.status != 0:
         raise explained(ended, uv.hidden, has_index=uv.has_index, is_locked=True)
 
 
 def _counted(count: int, what: str) -> str:
     return f"{count} {what}{'' if count == 1 else 's'}"
-
-
-async def _watch(settings: PackageSettings, cache: Path, folder: Path) -> NoReturn:
-    """Raises PackagesRefusedError when the files that uv writes now are larger than an environment may be."""
-    while True:
-        await asyncio.sleep(WATCH_SECONDS)
-        size, count = await asyncio.to_thread(_being_written, cache, folder)
-        if size > settings.bytes_max:
-            raise too_large(settings, "the packages take more room when they are unpacked")
-        if count > settings.files_max:
-            raise too_many_files(settings, count)
-
-
-def _being_written(cache: Path, folder: Path) -> tuple[int, int]:
-    size = count = 0
-    with suppress(OSError):
-        places = [each for each in os.scandir(cache) if each.name.startswith(".tmp") and each.is_dir()]
-        for place in [folder / "target", *(Path(each.path) for each in places)]:
-            with suppress(OSError):
-                for entry in files_in(place):
-                    size += entry.stat(follow_symlinks=False).st_size
-                    count += 1
-    return size, count
 
 
 def _sources(target: Path) -> list[str]:
@@ -138,11 +112,15 @@ def _sources(target: Path) -> list[str]:
 
 
 def _require_room(settings: PackageSettings, target: Path) -> None:
-    sizes = [entry.stat(follow_symlinks=False).st_size for entry in files_in(target)]
-    if len(sizes) > settings.files_max:
-        raise too_many_files(settings, len(sizes))
-    if sum(sizes) > settings.bytes_max:
-        raise too_large(settings, f"the packages have {-(-sum(sizes) >> 20)} MB when they are unpacked")
+    size = count = 0
+    for entry in entries_in(target):
+        # Folders count too, because each takes as much of the disk as a small file.
+        count += 1
+        size += size_of(entry)
+    if count > settings.files_max:
+        raise too_many_files(settings, count)
+    if size > settings.bytes_max:
+        raise too_large(settings, f"the packages have {-(-size >> 20)} MB when they are unpacked")
 
 
 def _finish(lock: Lock, target: Path, tidied: Tidied) -> Manifest:
@@ -152,9 +130,8 @@ def _finish(lock: Lock, target: Path, tidied: Tidied) -> Manifest:
         if ".so" in entry.name:
             library_bytes += entry.stat().st_size
         os.chmod(entry.path, stat.S_IRUSR | stat.S_IRGRP | stat.S_IROTH)
-    for inner, _, _ in os.walk(target, topdown=False):
-        if inner != str(target):
-            os.chmod(inner, 0o555)  # noqa: S103 - children run as other users
+    for folder in folders_in(target):
+        os.chmod(folder.path, 0o555)  # noqa: S103 - children run as other users
     files = hashes_of(target)
     environment = Environment(
         digest=lock.digest,

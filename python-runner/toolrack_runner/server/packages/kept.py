@@ -12,9 +12,10 @@ from contextlib import suppress
 from pathlib import Path
 
 from toolrack_runner.server.packages.environment import Environment
-from toolrack_runner.server.packages.folders import Folders, remove_tree
+from toolrack_runner.server.packages.folders import Folders
 from toolrack_runner.server.packages.manifest import Manifest, difference, hashes_of, read_manifest
 from toolrack_runner.server.packages.owners import Owners
+from toolrack_runner.server.packages.tree import remove_tree
 
 _DIGEST = re.compile(r"sha256:([0-9a-f]{64})", re.ASCII)
 #: How many seconds pass at least between two notes that an environment was used.

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from toolrack_runner.server.packages.environment import Environment
-from toolrack_runner.server.packages.tidy import files_in
+from toolrack_runner.server.packages.tree import files_in
 
 #: The version of the format. An environment with another version is built again.
 FORMAT = 1

@@ -108,10 +108,10 @@ class Packages:
             place = self.environments.place_of(user)
             if place.must_wait:
                 progress.say("waiting for other installations")
-            async with self.environments.work(progress, place) as folder:
+            async with self.environments.work(progress, place) as work:
                 began = time.monotonic()
                 progress.say("choosing the versions of the packages")
-                lock = await resolve(self._uv, head, folder)
+                lock = await resolve(self._uv, self._settings, head, work.folder, work.cache)
                 return lock, time.monotonic() - began
 
     def close(self) -> None:

@@ -5,12 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 
-class DamagedCacheError(Exception):
-    """An installed file is not the one that its wheel lists. The message is the path of the file."""
-
-
-def compare_records(target: Path, files: Mapping[str, str]) -> None:
-    """Raises DamagedCacheError if a file is not the one that its wheel lists.
+def differs_from_records(target: Path, files: Mapping[str, str]) -> bool:
+    """Whether a file is not the one that its wheel lists.
 
     The files of an environment are links to those of uv's cache, and uv compares the hash of a wheel only when it
     is downloaded.
@@ -24,7 +20,8 @@ def compare_records(target: Path, files: Mapping[str, str]) -> None:
                     continue
                 listed = base64.urlsafe_b64encode(bytes.fromhex(found)).rstrip(b"=").decode()
                 if listed != hashed.removeprefix("sha256="):
-                    raise DamagedCacheError(path)
+                    return True
+    return False
 
 
 def fields_of(line: str) -> tuple[str, str]:

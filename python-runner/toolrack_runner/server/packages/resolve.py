@@ -9,12 +9,15 @@ from sys import version_info
 
 from packaging.utils import canonicalize_name
 
+from toolrack_runner.server.package_settings import PackageSettings
 from toolrack_runner.server.packages.explain import explained
 from toolrack_runner.server.packages.head import Head
 from toolrack_runner.server.packages.lock import Lock, LockError, sorted_packages
 from toolrack_runner.server.packages.pylock import packages_in
 from toolrack_runner.server.packages.refusal import PackagesRefusedError, PackagesUnavailableError
 from toolrack_runner.server.packages.uv import Uv
+from toolrack_runner.server.packages.watch import watched
+from toolrack_runner.server.packages.wheel_cache import OwnCache
 
 #: The version of Python and the platform for which this runner resolves.
 PYTHON = f"{version_info.major}.{version_info.minor}"
@@ -23,8 +26,13 @@ PLATFORM = sysconfig.get_platform()
 ANSWER_BYTES_MAX = 1 << 20
 
 
-async def resolve(uv: Uv, head: Head, folder: Path) -> Lock:
-    """The lock for a head whose requirements are allowed. `folder` is empty, and is left with files of uv.
+#: How many environments uv may unpack while it chooses. If an index does not tell the metadata of wheels, uv unpacks them,
+#: also those of versions that it does not take.
+ENVIRONMENTS_MAX = 2
+
+
+async def resolve(uv: Uv, settings: PackageSettings, head: Head, folder: Path, cache: OwnCache) -> Lock:
+    """The lock for a head whose requirements are allowed. `folder` is left with files of uv.
 
     Raises PackagesRefusedError or PackagesUnavailableError.
     """
@@ -42,7 +50,9 @@ async def resolve(uv: Uv, head: Head, folder: Path) -> Lock:
         "--no-header",
         "--no-annotate",
     ]
-    ended = await uv.run(arguments)
+    ended = await watched(
+        uv.run(arguments, cache.folder), lambda: cache.require_room(settings, ENVIRONMENTS_MAX)
+    )
     if ended.status != 0:
         names = {requirement.name for requirement in head.requirements}
         raise explained(ended, uv.hidden, asked=names, has_index=uv.has_index)

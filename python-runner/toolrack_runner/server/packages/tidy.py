@@ -3,18 +3,22 @@
 import os
 import stat
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from toolrack_runner.server.packages.records import fields_of
 from toolrack_runner.server.packages.refusal import PackagesRefusedError
+from toolrack_runner.server.packages.tree import entries_in, files_in, remove_tree
 
 #: The names of modules that Python imports at its start.
 _START_MODULES = ("sitecustomize", "usercustomize")
 _CODE = (".py", ".so")
 #: The most bytes of a RECORD. That of 30,000 files has 4 MB.
 _RECORD_BYTES_MAX = 16 << 20
+#: The most folders in the path of a file, and characters of it. Real packages have 15 and 200. The system allows 4,096
+#: characters, with the folders in which the packages lie.
+DEPTH_MAX = 50
+PATH_CHARACTERS_MAX = 1_000
 _MODES = stat.S_ISUID | stat.S_ISGID | stat.S_ISVTX
 
 
@@ -33,7 +37,8 @@ def tidy(folder: Path) -> Tidied:
     Start files are removed, and not refused, because no `.pth` file runs in a child anyway, and many packages work without
     theirs.
     """
-    _remove_tree(folder / "bin")
+    require_short_paths(folder)
+    _remove(folder / "bin")
     (folder / ".lock").unlink(missing_ok=True)
     started: list[str] = []
     modules: set[str] = set()
@@ -41,7 +46,7 @@ def tidy(folder: Path) -> Tidied:
         first = entry.name.partition(".")[0]
         if entry.name.endswith(".pth") or first in _START_MODULES:
             started.append(entry.name)
-            _remove_tree(Path(entry.path))
+            _remove(Path(entry.path))
         elif entry.is_dir(follow_symlinks=False):
             has_code = any(file.name.endswith(_CODE) for file in files_in(Path(entry.path)))
             modules |= {entry.name} if has_code else set()
@@ -53,16 +58,15 @@ def tidy(folder: Path) -> Tidied:
     return Tidied(tuple(started), hidden, frozenset(modules))
 
 
-def files_in(folder: Path) -> Iterator[os.DirEntry[str]]:
-    """All files below a folder, and links, without following them."""
-    remaining = [str(folder)]
-    while remaining:
-        with os.scandir(remaining.pop()) as entries:
-            for entry in entries:
-                if entry.is_dir(follow_symlinks=False):
-                    remaining.append(entry.path)
-                else:
-                    yield entry
+def require_short_paths(folder: Path) -> None:
+    """Raises PackagesRefusedError for a path below a folder that is too deep or too long."""
+    start = len(str(folder)) + 1
+    for entry in entries_in(folder):
+        path = entry.path[start:]
+        if path.count("/") > DEPTH_MAX:
+            raise _unsafe(path, f"lies in more than {DEPTH_MAX} folders")
+        if len(path) > PATH_CHARACTERS_MAX:
+            raise _unsafe(path, f"has a path of more than {PATH_CHARACTERS_MAX} characters")
 
 
 def _check(folder: Path) -> None:
@@ -96,11 +100,8 @@ def _unsafe(path: str, why: str) -> PackagesRefusedError:
     return PackagesRefusedError("packages_unsafe", sentence)
 
 
-def _remove_tree(path: Path) -> None:
+def _remove(path: Path) -> None:
     if path.is_dir() and not path.is_symlink():
-        for entry in files_in(path):
-            os.unlink(entry.path)
-        for inner, _, _ in os.walk(path, topdown=False):
-            os.rmdir(inner)
+        remove_tree(path)
     else:
         path.unlink(missing_ok=True)

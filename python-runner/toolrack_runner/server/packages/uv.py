@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from toolrack_runner.server.package_settings import PackageSettings
 from toolrack_runner.server.packages.hidden import Hidden
@@ -41,12 +42,6 @@ class Uv:
         self._settings = settings
         self.path = path or os.path.join(os.path.dirname(sys.executable), "uv")
         self.hidden = Hidden(settings)
-        self.cache = settings.folder / "cache"
-
-    @property
-    def has_wheels(self) -> bool:
-        """Whether the cache has unpacked wheels."""
-        return any(self.cache.glob("archive-*"))
 
     @property
     def has_index(self) -> bool:
@@ -56,11 +51,15 @@ class Uv:
     async def run(
         self,
         arguments: Sequence[str],
+        cache: Path,
         *,
         offline: bool = False,
         on_line: Callable[[str], None] = lambda _: None,
     ) -> Ended:
-        """Runs `uv pip …`. With `offline`, only the cache is used. Raises PackagesUnavailableError if there is no uv."""
+        """Runs `uv pip …`. It keeps its files in `cache`, and with `offline` asks no index.
+
+        Raises PackagesUnavailableError if there is no uv.
+        """
         if not os.access(self.path, os.X_OK):
             raise PackagesUnavailableError(
                 "the runner has no uv, which installs packages. The operator starts the service again with npm start, which "
@@ -69,7 +68,7 @@ class Uv:
         command = [self.path, "pip", *arguments, *_ALWAYS, "--python", sys.executable, *self._where(offline)]
         return await run_program(
             command,
-            self._environment(),
+            self._environment(cache),
             Bounds(self._settings.bytes_max, data_bytes=MEMORY_BYTES),
             on_line=on_line,
         )
@@ -80,12 +79,13 @@ class Uv:
         certificates = ["--system-certs"] if any(map(os.path.exists, _CERTIFICATES)) else []
         return [*certificates, *(["--offline"] if offline else [])]
 
-    def _environment(self) -> dict[str, str]:
+    def _environment(self, cache: Path) -> dict[str, str]:
         environment = {
-            "HOME": str(self.cache / "home"),
+            "HOME": str(cache / "home"),
             "LANG": "C.UTF-8",
             "PATH": "/usr/bin:/bin",
-            "UV_CACHE_DIR": str(self.cache),
+            "TMPDIR": str(cache),
+            "UV_CACHE_DIR": str(cache),
             "UV_CONCURRENT_DOWNLOADS": str(_DOWNLOADS),
             "UV_CONCURRENT_INSTALLS": str(_UNPACKINGS),
             "UV_HTTP_RETRIES": str(_RETRIES),

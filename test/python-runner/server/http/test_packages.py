@@ -15,7 +15,7 @@ from support.live_runner import LiveRunner, invocation, live_runner
 from support.package_index import PackageIndex
 from support.until import until
 from support.wheels import wheel
-from toolrack_runner.server.packages.folders import remove_tree
+from toolrack_runner.server.packages.tree import remove_tree
 
 TOOL = """
 def run(): return 'done'

@@ -10,7 +10,7 @@ import pytest
 from server.packages.modules import MakeSettings
 from support.package_index import PackageIndex
 from toolrack_runner.server.package_settings import PackageSettings
-from toolrack_runner.server.packages.folders import remove_tree
+from toolrack_runner.server.packages.tree import remove_tree
 
 
 @pytest.fixture

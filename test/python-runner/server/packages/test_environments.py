@@ -18,9 +18,10 @@ from support.until import until
 from support.wheels import wheel
 from toolrack_runner.server.package_settings import PackageSettings
 from toolrack_runner.server.packages.environment import Environment
-from toolrack_runner.server.packages.folders import Folders, remove_tree
+from toolrack_runner.server.packages.folders import Folders
 from toolrack_runner.server.packages.packages import Packages
 from toolrack_runner.server.packages.refusal import PackagesRefusedError, PackagesUnavailableError
+from toolrack_runner.server.packages.tree import remove_tree
 
 
 def place_of(settings: PackageSettings, environment: Environment) -> Path:
@@ -323,15 +324,22 @@ def test_a_folder_that_cannot_be_used_is_told_to_the_operator(
         had(make_settings(folder=tmp_path / "file" / "packages"), "alpha")
 
 
-def test_what_was_left_behind_is_found_by_the_pid_of_its_runner(tmp_path: Path) -> None:
-    folders = Folders(tmp_path)
+def test_what_runners_that_have_ended_left_behind_is_found_also_with_the_pid_of_this_one(
+    tmp_path: Path,
+) -> None:
+    """`other` is a runner that runs, also if it is in another container, whose processes are not seen here."""
+    folders, other, ended = (Folders(tmp_path) for _ in range(3))
     folders.make()
-    with subprocess.Popen(["true"]) as ended:
-        pass
-    for name in (f"{ended.pid}-0", f"{os.getpid()}-0", "1-0"):
-        (folders.work / name).mkdir()
+    other.make()
+    ended.make()
+    kept = {folders.new_work().name, other.new_work().name}
+    left = {ended.new_work().name, f"{os.getpid()}-0", "1-0"}
+    for name in left:
+        (folders.work / name).mkdir(exist_ok=True)
     (folders.environments / ("0" * 64)).mkdir()
-    left = {path.name for path in folders.left_behind()}
-    assert f"{ended.pid}-0" in left
-    assert not left & {f"{os.getpid()}-0", "1-0"}
+    ended.close()
+    found = {path.name for path in folders.left_behind()}
+    assert left <= found
+    assert not found & kept
+    assert len(list(folders.runners.iterdir())) == 2
     assert list(folders.environments.iterdir()) == []

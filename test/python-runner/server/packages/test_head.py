@@ -198,6 +198,7 @@ def test_uv_gets_names_and_ranges_only(
         "LANG",
         "PATH",
         "PWD",
+        "TMPDIR",
         "UV_CACHE_DIR",
         "UV_CONCURRENT_DOWNLOADS",
         "UV_CONCURRENT_INSTALLS",

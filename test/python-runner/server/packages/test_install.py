@@ -17,7 +17,7 @@ from toolrack_runner.packages_path import PACKAGES_PATH
 from toolrack_runner.server.packages.lock import Lock, LockedPackage, LockError, read_lock
 from toolrack_runner.server.packages.refusal import PackagesRefusedError, PackagesUnavailableError
 from toolrack_runner.server.packages.resolve import PLATFORM, PYTHON
-from toolrack_runner.server.packages.tidy import files_in
+from toolrack_runner.server.packages.tree import files_in, remove_tree
 from toolrack_runner.server.packages.uv import Uv
 
 
@@ -243,6 +243,21 @@ def test_a_hostile_wheel_puts_nothing_outside_and_no_link_and_no_set_uid_bit(
     outside = {str(path) for path in tmp_path.rglob("*outside*")} - before
     assert {path for path in outside if "/environments/" not in path and "/cache/" not in path} == set()
     assert not Path("/tmp/outside-of-toolrack.py").exists()
+
+
+@pytest.mark.parametrize("path", ["d/" * 1500 + "x.py", "/".join(["x" * 200] * 10)], ids=["deep", "long"])
+def test_a_wheel_with_a_deep_or_long_path_is_refused_and_others_are_installed_after_it(
+    index: PackageIndex, make_settings: MakeSettings, path: str
+) -> None:
+    index.wheels = [wheel("alpha", files={path: ""}), wheel("beta")]
+    for _ in range(2):
+        with pytest.raises(PackagesRefusedError, match=r"more than (50 folders|1000 characters)") as refused:
+            had(make_settings(), "alpha")
+        assert refused.value.kind == "packages_unsafe"
+        assert nothing_is_left(make_settings().folder)
+        # This runner has just started, so it has swept.
+        assert had(make_settings(), "beta").environment.versions == {"beta": "1.0"}
+        remove_tree(make_settings().folder)
 
 
 def test_names_that_differ_by_case_or_hyphen_are_one_package(

@@ -13,9 +13,9 @@ from support.live_runner import live_runner
 from support.package_index import PackageIndex
 from support.wheels import wheel
 from toolrack_runner.server.package_settings import PackageSettings
-from toolrack_runner.server.packages.folders import remove_tree
 from toolrack_runner.server.packages.owners import OWNERS_MAX
 from toolrack_runner.server.packages.packages import Packages
+from toolrack_runner.server.packages.tree import remove_tree
 
 
 class Users:

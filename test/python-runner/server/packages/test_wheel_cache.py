@@ -1,0 +1,211 @@
+"""Each uv works in its own copy of the cache: its size is bounded, and it costs others nothing, whatever it does."""
+
+import asyncio
+import os
+import signal
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from server.packages.modules import MakeSettings, had
+from server.packages.test_environments import children_of, place_of
+from server.packages.test_install import lock_of, nothing_is_left
+from support.package_index import PackageIndex
+from support.wheels import Wheel, wheel
+from toolrack_runner.server.package_settings import PackageSettings
+from toolrack_runner.server.packages.folders import Folders
+from toolrack_runner.server.packages.packages import Packages
+from toolrack_runner.server.packages.policy import too_large
+from toolrack_runner.server.packages.program import Bounds, Ended, run_program
+from toolrack_runner.server.packages.progress import Progress
+from toolrack_runner.server.packages.refusal import PackagesRefusedError, PackagesUnavailableError
+from toolrack_runner.server.packages.tree import files_in, remove_tree
+from toolrack_runner.server.packages.watch import watched
+from toolrack_runner.server.packages.wheel_cache import WheelCache
+
+
+def bytes_in(folder: Path) -> int:
+    return sum(entry.stat(follow_symlinks=False).st_size for entry in files_in(folder))
+
+
+def archives_of(settings: PackageSettings) -> list[str]:
+    """The names of the files of packages in the cache."""
+    return sorted(each.name for each in settings.folder.glob("cache/archive-*/*/*/__init__.py"))
+
+
+def large(name: str = "large") -> Wheel:
+    """A wheel of 0.1 MB that unpacks to 120 MB, in files that are small enough each."""
+    return wheel(name, files={f"{name}/{n}.bin": bytes(3 << 20) for n in range(40)})
+
+
+def test_what_a_killed_uv_has_left_counts_for_nobody_and_is_removed(
+    index: PackageIndex, make_settings: MakeSettings
+) -> None:
+    settings = make_settings(bytes_max=4 << 20)
+    left = settings.folder / "cache" / ".tmpLeft"
+    left.mkdir(parents=True)
+    (left / "file.bin").write_bytes(bytes(5 << 20))
+    index.wheels = [wheel("alpha")]
+    index.gate = threading.Event()
+    lock = lock_of(index.wheels[0])
+
+    async def run() -> None:
+        packages = Packages(settings)
+        building = asyncio.create_task(packages.environments.for_lock(lock))
+        await asyncio.to_thread(index.downloading.wait, 60)
+        (own,) = settings.folder.glob("work/*/cache")
+        (own / ".tmpOwn").mkdir()
+        (own / ".tmpOwn" / "file.bin").write_bytes(bytes(3 << 20))
+        for child in children_of(os.getpid()):
+            os.kill(child, signal.SIGKILL)
+        with pytest.raises(PackagesUnavailableError, match="signal 9"):
+            await building
+        assert index.gate is not None
+        index.gate.set()
+        assert (await packages.environments.for_lock(lock)).versions == {"alpha": "1.0"}
+
+    asyncio.run(run())
+    assert not any(settings.folder.rglob(".tmp*"))
+    assert bytes_in(settings.folder) < 1 << 20
+
+
+def test_wheels_that_are_unpacked_while_versions_are_chosen_are_bounded_and_leave_nothing(
+    make_settings: MakeSettings, tmp_path: Path
+) -> None:
+    wheels = tmp_path / "wheels"
+    wheels.mkdir()
+    (wheels / large().file).write_bytes(large().content)
+    settings = make_settings(bytes_max=4 << 20, wheels=wheels)
+    said: list[str] = []
+    with pytest.raises(PackagesRefusedError, match="TOOLRACK_PACKAGES_MB") as refused:
+        had(settings, "large", listener=said.append)
+    assert refused.value.kind == "packages_too_large"
+    assert not any("installing" in text for text in said)
+    assert nothing_is_left(settings.folder)
+    assert bytes_in(settings.folder) < 1 << 20
+
+
+def test_a_refused_installation_leaves_nothing_in_the_cache(
+    index: PackageIndex, make_settings: MakeSettings
+) -> None:
+    index.wheels = [large(f"large{n}") for n in range(3)]
+    settings = make_settings(bytes_max=4 << 20)
+    for each in index.wheels:
+        with pytest.raises(PackagesRefusedError, match="TOOLRACK_PACKAGES_MB"):
+            had(settings, each.name, kept=lock_of(each))
+    assert bytes_in(settings.folder) < 1 << 20
+
+
+WRITER = """
+import sys
+for n in range(20_000):
+    with open(f"{sys.argv[1]}/{n}", "wb") as file:
+        file.write(bytes(4096))
+"""
+
+
+def test_a_program_that_writes_more_than_it_may_is_ended(make_settings: MakeSettings, tmp_path: Path) -> None:
+    (place := tmp_path / "place").mkdir()
+
+    def measure() -> None:
+        if bytes_in(place) > 1 << 20:
+            raise too_large(make_settings(), "it writes too much")
+
+    async def run() -> Ended:
+        command = [sys.executable, "-c", WRITER, str(place)]
+        return await watched(run_program(command, {}, Bounds(1 << 20)), measure)
+
+    with pytest.raises(PackagesRefusedError, match="it writes too much"):
+        asyncio.run(run())
+    assert children_of(os.getpid()) == []
+    assert len(list(place.iterdir())) < 20_000
+
+
+def test_a_wheel_with_a_wrong_record_costs_others_nothing(
+    index: PackageIndex, make_settings: MakeSettings
+) -> None:
+    index.wheels = [wheel("alpha", files={"a.py": ""}, record={"a.py": "sha256=AAAA"}), wheel("beta")]
+    settings = make_settings()
+    other = had(settings, "beta")
+    for _ in range(2):
+        made = had(settings, "alpha", kept=lock_of(index.wheels[0])).environment
+        assert made.versions == {"alpha": "1.0"}
+        remove_tree(place_of(settings, made))
+    assert archives_of(settings) == ["__init__.py"]
+    index.stop()
+    remove_tree(place_of(settings, other.environment))
+    assert had(settings, "beta", kept=other.lock).environment == other.environment
+
+
+def test_a_cache_that_was_changed_on_the_disk_is_mended(
+    index: PackageIndex, make_settings: MakeSettings
+) -> None:
+    index.wheels = [wheel("alpha", files={"alpha.py": "GOOD = True\n"})]
+    settings = make_settings()
+    first = had(settings, "alpha")
+    for file in settings.folder.glob("cache/archive-*/*/alpha.py"):
+        file.chmod(0o644)
+        file.write_text("GOOD = None\n")
+    assert had(settings, "alpha", kept=first.lock) == first
+    index.stop()
+    remove_tree(place_of(settings, first.environment))
+    assert had(settings, "alpha", kept=first.lock) == first
+
+
+def test_the_cache_can_be_removed_while_an_installation_uses_its_own(
+    index: PackageIndex, make_settings: MakeSettings
+) -> None:
+    index.wheels = [wheel("alpha")]
+    settings = make_settings()
+    had(settings, "alpha")
+    folders = Folders(settings.folder)
+    cache = WheelCache(folders, settings)
+    own = cache.lend(folders.new_work() / "cache")
+    assert own.has_wheels
+    before = sorted(os.path.relpath(entry.path, own.folder) for entry in files_in(own.folder))
+    cache.clear()
+    assert sorted(os.path.relpath(entry.path, own.folder) for entry in files_in(own.folder)) == before
+    assert any("archive-" in path for path in before)
+    cache.keep(own)
+    assert archives_of(settings) == []
+    assert list((settings.folder / "cache").rglob("*.http")) == []
+
+
+def test_a_retry_after_the_time_was_up_goes_on_with_the_wheels_that_are_complete(
+    index: PackageIndex, make_settings: MakeSettings
+) -> None:
+    index.wheels = [wheel("alpha")]
+    settings = make_settings()
+    lock = lock_of(index.wheels[0])
+
+    async def run() -> None:
+        environments = Packages(settings).environments
+        await environments.for_lock(lock)
+        (complete,) = settings.folder.glob("cache/archive-*/*")
+        bucket = complete.parent.name
+        started = asyncio.Event()
+
+        async def cancelled() -> None:
+            async with environments.work(Progress(), environments.place_of("user")) as work:
+                new = work.cache.folder / bucket / "new"
+                new.mkdir()
+                (new / "file.py").write_text("")
+                started.set()
+                await asyncio.Event().wait()
+
+        task = asyncio.create_task(cancelled())
+        await started.wait()
+        task.cancel()
+        await asyncio.wait((task,))
+        assert (settings.folder / "cache" / bucket / "new" / "file.py").exists()
+
+    asyncio.run(run())
+
+
+def test_folders_count_as_files(index: PackageIndex, make_settings: MakeSettings) -> None:
+    index.wheels = [wheel("alpha", files={f"alpha/{n}/file.txt": "" for n in range(30)})]
+    with pytest.raises(PackagesRefusedError, match="TOOLRACK_PACKAGES_FILES"):
+        had(make_settings(files_max=50), "alpha")
+    assert had(make_settings(files_max=80), "alpha").environment.versions == {"alpha": "1.0"}
