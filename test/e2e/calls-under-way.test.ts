@@ -250,13 +250,15 @@ withPython('a call that waits for the check of its arguments is CANCELLED', asyn
   expect((await server.fetch('/workflows/tools/defs/pairs', put)).status).toBe(201)
   const list = Array.from({ length: 1_700 }, (_, a) => ({ a }))
   const body = { name: 'pairs', arguments: { list, text: 'a' } }
-  const before = invoke(server, body)
+  // One check of a user runs at a time. The caller leaves while two others are before theirs.
+  const before = [invoke(server, body), invoke(server, body)]
+  await untilHealth(server, ({ queues }) => queues['arguments']?.['waiting'] === 1)
   await left(
     (init) => invoke(server, body, init),
-    () => untilHealth(server, ({ queues }) => queues['arguments']?.['waiting'] === 1),
+    () => untilHealth(server, ({ queues }) => queues['arguments']?.['waiting'] === 2),
   )
-  expect((await before).status).toBe(200)
-  expect(await told(server, 'pairs', 2)).toEqual(everywhere('CANCELLED', null))
+  for (const answer of await Promise.all(before)) expect(answer.status).toBe(200)
+  expect(await told(server, 'pairs', 3)).toEqual(everywhere('CANCELLED', null, null))
 })
 
 withPython('a caller who disconnects within the body is CANCELLED', async () => {

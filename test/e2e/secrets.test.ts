@@ -232,7 +232,7 @@ withPython('the command lists, rotates and deletes, and says when no server runs
   expect(readFileSync(join(server.data, 'secrets-keys.json'), 'utf8')).not.toBe(before)
   expect(secrets(server.data, ['set', 'OF_ALL'], 'short')).toEqual({
     status: 1,
-    said: 'The value cannot be stored: it must have at least 8 bytes, because a shorter text cannot be removed from results and logs. Nothing was stored.\n',
+    said: 'The value cannot be stored: it must have at least 8 bytes without the blanks at its ends, because a shorter text cannot be removed from results and logs. Nothing was stored.\n',
   })
   expect(secrets(server.data, ['set', 'of_all'], 'a global value')).toEqual({
     status: 1,

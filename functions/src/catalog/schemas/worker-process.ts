@@ -59,6 +59,8 @@ export class WorkerProcess<Question extends Serializable, Report> {
   /** Starts the process if it does not run, so that the next question loses no time to the start. Rejects with SERVICE_BUSY. */
   async ready(): Promise<ChildProcess> {
     clearTimeout(this.#idle)
+    // A process that dies closes its channel before its exit is known.
+    if (this.#child?.connected === false) this.#child = undefined
     return (this.#child ??= await this.#start())
   }
 
