@@ -15,9 +15,10 @@ _START_MODULES = ("sitecustomize", "usercustomize")
 _CODE = (".py", ".so")
 #: The most bytes of a RECORD. That of 30,000 files has 4 MB.
 _RECORD_BYTES_MAX = 16 << 20
-#: The most folders in the path of a file, and characters of it. Real packages have 15 and 200. The system allows 4,096
-#: characters, with the folders in which the packages lie.
+#: The most folders in the path of a file. Real packages have 15.
 DEPTH_MAX = 50
+#: The most characters of the path of a file. Real packages have 200. The system allows 4,096 characters, with the folders in
+#: which the packages lie.
 PATH_CHARACTERS_MAX = 1_000
 _MODES = stat.S_ISUID | stat.S_ISGID | stat.S_ISVTX
 
