@@ -4,6 +4,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -66,6 +67,10 @@ def test_environments_made_after_the_start_are_imported_and_checked_in_every_jai
     assert said == ["Hello"] * 3 + ["Bonjour"] * 3
 
 
+#: The cache of a child, and the folder below /tmp in which this checkout may lie, because its interpreter is shown there.
+OF_THE_CHECKOUT = (".cache", *Path(__file__).parts[2:3])
+
+
 def test_a_module_without_an_environment_sees_none(pool: LivePool) -> None:
     pool.environments.install({"greet/__init__.py": ""}, greet="1.0")
     report = pool.check("greets", GREETS)
@@ -73,7 +78,7 @@ def test_a_module_without_an_environment_sees_none(pool: LivePool) -> None:
     assert "'# dependencies = [\"greet\"]'" in report["faults"][0]["message"]
     listing = (
         f"    for path in ('/packages', '/tmp', {str(pool.environments.folder)!r}):\n"
-        "        try:\n            seen += [n for n in os.listdir(path) if n != '.cache']\n"
+        f"        try:\n            seen += [n for n in os.listdir(path) if n not in {OF_THE_CHECKOUT!r}]\n"
         "        except OSError:\n            pass\n"
     )
     source = module("lists", f"def listed():\n    seen = []\n{listing}    return seen", "listed()")
