@@ -53,12 +53,14 @@ def test_what_a_killed_uv_has_left_counts_for_nobody_and_is_removed(
 
     async def run() -> None:
         packages = Packages(settings)
+        # Other suites in this process may keep runners alive.
+        others = {*children_of(os.getpid())}
         building = asyncio.create_task(packages.environments.for_lock(lock))
         await asyncio.to_thread(index.downloading.wait, 60)
         (own,) = settings.folder.glob("work/*/cache")
         (own / ".tmpOwn").mkdir()
         (own / ".tmpOwn" / "file.bin").write_bytes(bytes(3 << 20))
-        for child in children_of(os.getpid()):
+        for child in {*children_of(os.getpid())} - others:
             os.kill(child, signal.SIGKILL)
         with pytest.raises(PackagesUnavailableError, match="signal 9"):
             await building
@@ -117,9 +119,10 @@ def test_a_program_that_writes_more_than_it_may_is_ended(make_settings: MakeSett
         command = [sys.executable, "-c", WRITER, str(place)]
         return await watched(run_program(command, {}, Bounds(1 << 20)), measure)
 
+    others = {*children_of(os.getpid())}
     with pytest.raises(PackagesRefusedError, match="it writes too much"):
         asyncio.run(run())
-    assert children_of(os.getpid()) == []
+    assert {*children_of(os.getpid())} <= others
     assert len(list(place.iterdir())) < 20_000
 
 
