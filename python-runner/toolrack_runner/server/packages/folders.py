@@ -107,14 +107,19 @@ class Folders:
         """Whether a runner has not ended. The caller has the exclusive lock, so no runner starts meanwhile."""
         if runner == self._name:
             return True
-        try:
-            descriptor = os.open(self._lock_of(runner), os.O_RDWR | os.O_CLOEXEC)
-        except OSError:
-            return False
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            return True
-        finally:
-            os.close(descriptor)
+        return is_locked(self._lock_of(runner))
+
+
+def is_locked(path: Path) -> bool:
+    """Whether a process holds a lock of this file. False if there is no such file."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
         return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False

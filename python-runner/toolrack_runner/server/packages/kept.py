@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from toolrack_runner.server.packages.environment import Environment
-from toolrack_runner.server.packages.folders import Folders
+from toolrack_runner.server.packages.folders import Folders, is_locked
 from toolrack_runner.server.packages.manifest import Manifest, difference, hashes_of, read_manifest
 from toolrack_runner.server.packages.owners import Owners
 from toolrack_runner.server.packages.tree import remove_tree
@@ -93,7 +93,7 @@ class KeptEnvironments:
             if held is not None:
                 os.close(held[1])
         with self._folders.exclusive():
-            if not even_if_used_elsewhere and not self._is_unused(digest):
+            if not even_if_used_elsewhere and is_locked(self._manifest(digest)):
                 return False
             self._manifest(digest).unlink(missing_ok=True)
             self.owners.forget(digest)
@@ -158,19 +158,6 @@ class KeptEnvironments:
             fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
             return descriptor
         return None
-
-    def _is_unused(self, digest: str) -> bool:
-        try:
-            descriptor = os.open(self._manifest(digest), os.O_RDONLY | os.O_CLOEXEC)
-        except OSError:
-            return True
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            return False
-        finally:
-            os.close(descriptor)
-        return True
 
 
 def _used_at(manifest: Path) -> float:

@@ -79,7 +79,7 @@ def test_an_environment_of_several_users_stays_while_one_of_them_may_have_it(
         await users.uses("eve", "e3")
         assert users.kept == "shared e2 e3"
         assert users.owners_of("shared") == ["bob"]
-        # Whoever uses it again counts again.
+        # A user who uses it again counts again.
         await users.uses("eve", "shared")
         assert users.owners_of("shared") == ["bob", "eve"]
         users.packages.close()
