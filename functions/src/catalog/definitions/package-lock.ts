@@ -2,7 +2,7 @@ import { canonicalJson, type Digest } from '@toolrack/contract'
 import { either, isNull, isText, listOf, object, type Test } from '../../value-shape.ts'
 
 /**
- * The packages of a module, as the runner has resolved them. The lock belongs to a version of the module. Whoever has the lock can
+ * The packages of a module, as the runner has resolved them. The lock belongs to a version of the module. A program that has the lock can
  * build the same environment again.
  */
 export type PackageLock = {
