@@ -34,6 +34,8 @@ SECRETS_MAX = 20
 HOSTS_MAX = 20
 #: The longest deadline of a call, in seconds. A definition has the same limit.
 TIMEOUT_SECONDS_MAX = 3_600
+#: The greatest limits of calls that a spec may have. The service enforces them, and has the same bounds.
+CALL_LIMITS_MAX = {"callsPerMinute": 100_000, "concurrent": 1_000}
 #: How many levels of lists and dicts a result may have. The answers of the runner and of the service add at most two. Every
 #: JSON parser that reads the result accepts 128 levels or more (orjson writes 254).
 RESULT_DEPTH_MAX = 100

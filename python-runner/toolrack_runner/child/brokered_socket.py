@@ -20,6 +20,13 @@ _lock = threading.Lock()
 _INET = (socket.AF_INET, socket.AF_INET6)
 
 
+class ConnectionDeniedError(ConnectionRefusedError, PermissionError):
+    """The broker does not let the tool connect to this host."""
+
+    #: The module's author sees only the name of the class in a traceback, as of Python's own exceptions.
+    __module__ = "builtins"
+
+
 class BrokeredSocket(socket.socket):
     """A TCP socket. `connect` replaces its descriptor by that of a connection that the broker has made.
 
@@ -76,7 +83,7 @@ class BrokeredSocket(socket.socket):
 def _ask(address: Any) -> int:
     channel = BrokeredSocket.channel
     if channel < 0:
-        raise _refused("a module has no network while it is imported: connect inside the handler")
+        raise _denied("a module has no network while it is imported: connect inside the handler")
     try:
         wish = connect_wish(*address[:2])
     except ValueError as wrong:
@@ -86,12 +93,19 @@ def _ask(address: Any) -> int:
         with socket.socket(fileno=os.dup(channel)) as end:
             packet, descriptors, _, _ = socket.recv_fds(end, 4_096, 1)
     if not descriptors:
-        raise _refused(ConnectReply(**decode_frame(packet)).refused or "the connection was lost on its way")
+        reply = ConnectReply(**decode_frame(packet))
+        if reply.denied and reply.refused:
+            raise _denied(reply.refused)
+        raise _refused(reply.refused or "the connection was lost on its way")
     return descriptors[0]
 
 
 def _refused(reason: str) -> ConnectionRefusedError:
     return ConnectionRefusedError(errno.ECONNREFUSED, reason)
+
+
+def _denied(reason: str) -> ConnectionDeniedError:
+    return ConnectionDeniedError(errno.ECONNREFUSED, reason)
 
 
 def resolve_by_broker(host: Any, port: Any, family: int = 0, *_: Any, **__: Any) -> list[Any]:

@@ -2,16 +2,21 @@
 
 import _thread
 import time
+from binascii import b2a_base64
+from collections.abc import Iterable
 from contextlib import suppress
 
+from toolrack_runner.child.module.content import Part
 from toolrack_runner.wire.child_messages import (
     VALUES_PER_MESSAGE_MAX,
     Answer,
     ChildMessage,
+    ContentPart,
     Progress,
     Values,
 )
-from toolrack_runner.wire.frames import write_frame
+from toolrack_runner.wire.content import PIECE_BYTES
+from toolrack_runner.wire.frames import with_length, write_bytes, write_frame
 
 #: The shortest time between two writes of events. The server process would accept more events in a second
 #: (`EVENTS_PER_SECOND_MAX` in `server/pool/channel.py`).
@@ -20,7 +25,7 @@ EVENT_SECONDS = 0.025
 VALUES_CHARACTERS_MAX = 32 << 10
 
 # A module may replace these names.
-_monotonic, _sleep, _start_thread = time.monotonic, time.sleep, _thread.start_new_thread
+_monotonic, _start_thread = time.monotonic, _thread.start_new_thread
 
 
 class CallChannel:
@@ -42,18 +47,24 @@ class CallChannel:
         self._next = 0.0
         #: Whether there is a thread that will write the next events.
         self._is_coming = False
+        #: Locked until the answer is written. Then this thread ends, because a process with a thread serves no other call.
+        self._unanswered = _thread.allocate_lock()
+        self._unanswered.acquire()
 
     def say(self, message: ChildMessage) -> None:
         """Writes a message at once."""
         with self._lock:
             write_frame(self._descriptor, message.as_json())
 
-    def answer(self, answer: Answer) -> None:
-        """Writes the events that still wait, and then the answer. Drops all later events."""
+    def answer(self, answer: Answer, content: Iterable[Part] = ()) -> None:
+        """Writes the events that still wait, the images and files, and then the answer. Drops all later events."""
         with self._lock:
             self._write()
             self._is_answered = True
+            for part in content:
+                self._write_part(part)
             write_frame(self._descriptor, answer.as_json())
+        self._unanswered.release()
 
     def progress(self, fraction: float, text: str) -> None:
         """Sends this progress. If a later one comes before this one is written, only the later one is sent.
@@ -74,6 +85,14 @@ class CallChannel:
             self._write_in_turn()
         else:
             self._write_soon()
+
+    def _write_part(self, part: Part) -> None:
+        size = len(part.data)
+        write_frame(self._descriptor, ContentPart(part.kind, part.media_type, part.name, size).as_json())
+        for at in range(0, size, PIECE_BYTES):
+            # The encoder of JSON would look at every character again, and that took as long as all the rest.
+            piece = b2a_base64(part.data[at : at + PIECE_BYTES], newline=False)
+            write_bytes(self._descriptor, with_length(b'{"piece":"' + piece + b'"}'))
 
     def _write_soon(self) -> None:
         """Writes the waiting events. If EVENT_SECONDS have not passed yet, another thread writes them later."""
@@ -100,9 +119,10 @@ class CallChannel:
     def _write_in_turn(self) -> None:
         """Waits until EVENT_SECONDS have passed since the last write, and writes the waiting events."""
         while True:
-            _sleep(max(self._next - _monotonic(), 0))
+            if self._unanswered.acquire(timeout=max(self._next - _monotonic(), 0)):
+                self._unanswered.release()
             with self._lock:
-                if _monotonic() >= self._next:
+                if self._is_answered or _monotonic() >= self._next:
                     # Set before the write, so that an event that comes during the write starts a new thread.
                     self._is_coming = False
                     self._write()

@@ -1,8 +1,12 @@
-"""Runs one call in a process of its own: confines the process, imports one module, runs the call, answers, and ends."""
+"""Runs a call in a process of its own: confines the process, imports one module, runs the call, answers, and ends.
+
+If the module allows it (`reuse`), the process tidies up instead of ending, and waits for the next call.
+"""
 
 import gc
 import os
 import select
+import socket
 import sys
 from binascii import a2b_base64, b2a_base64
 from collections.abc import Callable, Mapping
@@ -17,8 +21,10 @@ from toolrack_runner.child.home import Home
 from toolrack_runner.child.jail.confine import Confinement
 from toolrack_runner.child.jail.workplace import Workplace
 from toolrack_runner.child.level.attempts import ATTEMPTS, try_it
-from toolrack_runner.child.module.call import call_tool
+from toolrack_runner.child.module.attached import with_files
+from toolrack_runner.child.module.call import call_tool, failure
 from toolrack_runner.child.module.check import check_module
+from toolrack_runner.child.module.content import CONTENT
 from toolrack_runner.child.module.context import Context
 from toolrack_runner.child.module.files import Source
 from toolrack_runner.child.module.imports import imports_of_code
@@ -32,12 +38,15 @@ from toolrack_runner.child.module.load import (
     portable_code,
 )
 from toolrack_runner.child.module.prepare import prepare
+from toolrack_runner.child.module.raised import DISK_FULL
 from toolrack_runner.child.module.source import code_object
+from toolrack_runner.child.tidy import Tidy
+from toolrack_runner.child.write_pages import write_pages
 from toolrack_runner.wire import child_messages as messages
 from toolrack_runner.wire.canaries import Canaries
 from toolrack_runner.wire.child_messages import Answer, ChildMessage, SourceText
 from toolrack_runner.wire.fault import Fault, ModuleError
-from toolrack_runner.wire.frames import FrameError, encode_frame, read_frame, write_frame
+from toolrack_runner.wire.frames import FrameError, JsonObject, encode_frame, read_frame, write_frame
 from toolrack_runner.wire.parse_child_message import parse_child_message
 from toolrack_runner.wire.zygote_messages import Spawn
 
@@ -67,6 +76,7 @@ REHEARSAL = _load_rehearsal()
 
 _exit = os._exit
 _read = os.read
+_socket = socket.socket
 #: The original function, because `denied_calls.py` replaces `select.poll` for tools.
 _poll = select.poll
 
@@ -87,16 +97,19 @@ def live(
     try:
         packages = confinement.packages_of(workplace)
         be_another_process()
+        if spawn.pages:
+            write_pages(spawn.pages)
         os.dup2(output, 1)
         os.dup2(output, 2)
         confinement.confine(workplace, keep=(channel, *kept))
         home.fill()
+        CONTENT.folder = os.getcwd()
         seed_numpy()
         order = messages.read_order(read_frame(channel))
         gc.enable()  # Off in the zygote, because a collection would copy pages.
         match order:
             case messages.CallOrder():
-                _call(channel, order, spawn.limits.output_bytes, packages)
+                _call(channel, order, spawn.limits.output_bytes, packages, home)
             case messages.CheckOrder():
                 _check(channel, order, packages)
             case messages.ProbeOrder():
@@ -109,9 +122,8 @@ def live(
         _exit(0)
 
 
-def _call(channel: int, order: messages.CallOrder, output_bytes_max: int, packages: str) -> None:
-    sayer = CallChannel(channel)
-    Context.tell = sayer.progress
+def _call(channel: int, order: messages.CallOrder, output_bytes_max: int, packages: str, home: Home) -> None:
+    Context.tell = CallChannel(channel).progress
     if order.rehearse:
         _rehearse()
     if order.network:
@@ -123,17 +135,64 @@ def _call(channel: int, order: messages.CallOrder, output_bytes_max: int, packag
         _flush()
         _say(channel, _broken(refused.fault))
     else:
+        tidy = Tidy(home) if order.reuse else None
         _say(channel, ready)
-        call = messages.Invocation(**read_frame(channel))
-        if order.network:
-            open_broker(channel, sayer.say)
-        outcome = call_tool(
-            *(module, call.tool, call.arguments, call.context),
-            output_bytes_max=output_bytes_max,
-            send_value=sayer.value if call.streams else None,
-        )
-        sayer.answer(_answer(outcome))
+        number = 0
+        _answer_next(channel, order, module, number, output_bytes_max)
+        while tidy is not None and _is_tidied(tidy, channel):
+            _say(channel, messages.Rested(number))
+            number += 1
+            _answer_next(channel, order, module, number, output_bytes_max)
     _wait_for_the_end(channel)
+
+
+def _is_tidied(tidy: Tidy, channel: int) -> bool:
+    """Tidies up after a call. If that fails, tells the server process that no other call can follow.
+
+    The module may have taken all descriptors, or have replaced what is needed. The answer is sent already, and stays.
+    """
+    try:
+        tidy.up()
+    except BaseException:  # noqa: BLE001 - the names may be those of the module
+        end = _socket(fileno=channel)
+        end.shutdown(socket.SHUT_WR)
+        end.detach()
+        return False
+    return True
+
+
+def _answer_next(
+    channel: int, order: messages.CallOrder, module: LoadedModule, number: int, output_bytes_max: int
+) -> None:
+    """Waits for the call with this number, runs it and answers it."""
+    sayer = CallChannel(channel)
+    try:
+        call = messages.Invocation(**read_frame(channel))
+        arguments = with_files(call.arguments, call.attached, CONTENT.folder)
+    except (MemoryError, OSError) as error:
+        sayer.answer(_answer(_no_files(error))._replace(call=number))
+        return
+    Context.tell = sayer.progress
+    if order.network:
+        open_broker(channel, sayer.say)
+    outcome = call_tool(
+        *(module, call.tool, arguments, call.context),
+        output_bytes_max=output_bytes_max,
+        send_value=sayer.value if call.streams else None,
+    )
+    made = CONTENT.parts if outcome["outcome"] == "success" else ()
+    sayer.answer(_answer(outcome)._replace(call=number), made)
+    CONTENT.begin()
+
+
+def _no_files(error: MemoryError | OSError) -> JsonObject:
+    """The outcome of a call whose arguments, or whose files for them, the child has no room for."""
+    if isinstance(error, MemoryError):
+        sentence = "its arguments and the files for them need more memory than it may have."
+        return failure("MEMORY_LIMIT", f"The tool was not called: {sentence}")
+    sentence = f"the files for its arguments could not be written into its working folder ({error.strerror})."
+    code = "DISK_LIMIT" if error.errno in DISK_FULL else "TOOL_CRASHED"
+    return failure(code, f"The tool was not called: {sentence}")
 
 
 def _rehearse() -> None:
@@ -202,7 +261,7 @@ def _answer(outcome: Any) -> Answer:
         return messages.JsonResult(outcome["text"])
     if "text" in outcome:
         return messages.TextResult(outcome["text"])
-    return messages.CallFailure(outcome["code"], outcome["error"])
+    return messages.CallFailure(outcome["code"], outcome["error"], kind=outcome.get("kind"))
 
 
 def _check(channel: int, order: messages.CheckOrder, packages: str) -> None:

@@ -23,7 +23,7 @@ def parent_folder(wanted: str | None) -> str:
 
 PARENT = parent_folder(os.environ.get("TMPDIR"))
 ATTEMPTS = 5
-_NAME = re.compile(r"toolrack-runner-(\d+)-[0-9a-f]{16}(?:-canaries)?")
+_NAME = re.compile(r"toolrack-runner-(\d+)-[0-9a-f]{16}(?:-canaries|-frames)?")
 
 
 def choose_base() -> str:

@@ -39,6 +39,8 @@ class Settings:
     network_allowed: "tuple[Network, ...]"
     #: What modules may have of packages.
     packages: PackageSettings
+    #: Whether a process may serve several calls, if its module allows it.
+    reuse: bool = True
 
     @property
     def is_for_one_user(self) -> bool:
@@ -81,6 +83,7 @@ def read_settings(
         has_parent=has_parent,
         network_allowed=_networks(environment.get("TOOLRACK_RUNNER_NETWORK_ALLOW", "")),
         packages=read_package_settings(environment),
+        reuse=_reuse(environment.get("TOOLRACK_REUSE", "")),
     )
 
 
@@ -96,6 +99,12 @@ def _user_slots(environment: Mapping[str, str], slots: int) -> int | None:
             f"{name}: {text!r} is neither `all` nor a whole number from 1 to the {slots} slots"
         )
     return int(text)
+
+
+def _reuse(text: str) -> bool:
+    if text not in ("", "on", "off"):
+        raise SettingsError(f"TOOLRACK_REUSE: {text!r} is neither `on` nor `off`")
+    return text != "off"
 
 
 def _networks(text: str) -> "tuple[Network, ...]":

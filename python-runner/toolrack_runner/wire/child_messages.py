@@ -7,6 +7,7 @@ only with `parse_child_message.py`. `server/pool/child_life.py` defines which me
 Messages are plain tuples, because other objects would use more memory pages. A forked child copies each page that it writes.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from toolrack_runner.wire.frames import JsonObject
@@ -29,6 +30,9 @@ PROBES_MAX = 200
 PROGRESS_CHARACTERS_MAX = 1_000
 #: How many values of a generator one message may contain, so that they take little time of the server process.
 VALUES_PER_MESSAGE_MAX = 200
+#: How many calls a module may let one process serve, and how many `reuse: True` means.
+REUSE_MAX = 1_000
+REUSE_USUAL = 100
 #: The error codes that a child may send. All others are only used by the server process.
 CHILD_CODES = frozenset(
     (
@@ -36,6 +40,10 @@ CHILD_CODES = frozenset(
         *("RESULT_INVALID", "RESULT_TOO_LARGE", "MEMORY_LIMIT", "DISK_LIMIT"),
     )
 )
+
+#: The kinds of exceptions that a child may name.
+FailureKind: TypeAlias = Literal["timeout", "permission", "network"]
+FAILURE_KINDS: tuple[FailureKind, ...] = ("timeout", "permission", "network")
 
 Json: TypeAlias = dict[str, object]
 #: A module's source as the server process has it: the text of its one file, or the texts of its files by their paths.
@@ -75,6 +83,8 @@ class CallOrder(NamedTuple):
     rehearse: bool
     #: Whether the call may use the network.
     network: bool
+    #: Whether more calls may follow the first one. Then the child says after each answer that it has rested.
+    reuse: bool = False
 
     def as_json(self) -> Json:
         known = None if self.known is None else self.known._asdict()
@@ -106,22 +116,31 @@ class ProbeOrder(NamedTuple):
 
 
 class Invocation(NamedTuple):
-    """The only call that a child runs. It may come while the child is still importing its module."""
+    """A call that a child runs. The only one may come while the child is still importing its module."""
 
     tool: str
     arguments: JsonObject
     context: JsonObject
     #: Whether the child sends each value of a generator at once.
     streams: bool = False
+    #: How many calls the child has served before. Its answer has the same number.
+    number: int = 0
+    #: The files for the arguments. Each has a `pointer` (a JSON Pointer into the arguments), a `name`, and `data` in base64.
+    attached: Sequence[Mapping[str, str]] = ()
 
     def as_json(self) -> Json:
-        return self._asdict()
+        fields = self._asdict()
+        if not self.attached:
+            del fields["attached"]  # Most calls have none.
+        return fields
 
 
 class ConnectReply(NamedTuple):
     """The answer to a Connect. A connected descriptor comes with it, or `refused` says why there is none."""
 
     refused: str | None = None
+    #: Whether the tool may not connect to the host at all.
+    denied: bool = False
 
     def as_json(self) -> Json:
         return self._asdict()
@@ -220,13 +239,44 @@ class Values(NamedTuple):
         return {"values": self.values}
 
 
+class ContentPart(NamedTuple):
+    """An image or a file of the result begins. Its bytes follow in pieces, before the next part and before the answer."""
+
+    type: Literal["image", "file"]
+    mime_type: str
+    name: str
+    #: How many bytes it has.
+    size: int
+
+    def as_json(self) -> Json:
+        return {
+            "content": {
+                "type": self.type,
+                "mimeType": self.mime_type,
+                "name": self.name,
+                "bytes": self.size,
+            }
+        }
+
+
+class ContentPiece(NamedTuple):
+    """The next bytes of an image or a file, in base64. Every piece but the last has `PIECE_BYTES` (`wire/content.py`)."""
+
+    data: str
+
+    def as_json(self) -> Json:
+        return {"piece": self.data}
+
+
 class TextResult(NamedTuple):
     """The tool returned a string. The limit of the call bounds its length."""
 
     text: str
+    #: The number of the call.
+    call: int = 0
 
     def as_json(self) -> Json:
-        return {"answer": {"text": self.text}}
+        return {"answer": {"text": self.text, **_number(self.call)}}
 
 
 class JsonResult(NamedTuple):
@@ -236,9 +286,11 @@ class JsonResult(NamedTuple):
     """
 
     json: str
+    #: The number of the call.
+    call: int = 0
 
     def as_json(self) -> Json:
-        return {"answer": {"json": self.json}}
+        return {"answer": {"json": self.json, **_number(self.call)}}
 
 
 class CallFailure(NamedTuple):
@@ -246,9 +298,29 @@ class CallFailure(NamedTuple):
 
     code: str
     error: str
+    #: The number of the call.
+    call: int = 0
+    #: The kind of the exception, if the tool has raised one whose class says it.
+    kind: FailureKind | None = None
 
     def as_json(self) -> Json:
-        return {"answer": {"code": self.code, "error": self.error[:ERROR_CHARACTERS_MAX]}}
+        error = self.error[:ERROR_CHARACTERS_MAX]
+        kind = {} if self.kind is None else {"kind": self.kind}
+        return {"answer": {"code": self.code, "error": error, **kind, **_number(self.call)}}
+
+
+class Rested(NamedTuple):
+    """The child has tidied up after the call with this number, and waits for the next one."""
+
+    call: int
+
+    def as_json(self) -> Json:
+        return {"rested": self.call}
+
+
+def _number(call: int) -> Json:
+    """The number of a call in its answer. It is left out of the first answer, because most children serve one call."""
+    return {"call": call} if call else {}
 
 
 class StageReport(NamedTuple):
@@ -298,7 +370,10 @@ ChildMessage: TypeAlias = (
     | Ready
     | Connect
     | Event
+    | ContentPart
+    | ContentPiece
     | Answer
+    | Rested
     | StageReport
     | ExampleStarts
     | Done

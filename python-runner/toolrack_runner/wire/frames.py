@@ -40,7 +40,12 @@ def encode_frame(message: Mapping[str, object]) -> bytes:
 
 def write_frame(descriptor: int, message: Mapping[str, object]) -> None:
     """Writes one whole frame to a blocking descriptor."""
-    rest = memoryview(encode_frame(message))
+    write_bytes(descriptor, encode_frame(message))
+
+
+def write_bytes(descriptor: int, data: bytes) -> None:
+    """Writes all bytes to a blocking descriptor."""
+    rest = memoryview(data)
     while rest:
         rest = rest[_write(descriptor, rest) :]
 

@@ -10,6 +10,12 @@ from toolrack_runner.limits import EXAMPLES_MAX, SPECS_MAX, TOOL_NAME_CHARS_MAX
 from toolrack_runner.wire import child_messages as messages
 from toolrack_runner.wire.child_messages import ChildMessage, ProtocolError
 from toolrack_runner.wire.connect_wish import is_host, is_port
+from toolrack_runner.wire.content import (
+    CONTENT_BYTES_MAX,
+    PIECE_CHARACTERS_MAX,
+    is_media_type,
+    is_name,
+)
 
 _BASE64 = re.compile(r"[A-Za-z0-9+/]*={0,2}")
 
@@ -20,9 +26,10 @@ def parse_child_message(value: Any) -> ChildMessage:
     What is in a report is checked by `server/pool/check_report.py`, and the text of a JsonResult by
     `server/pool/outcome.py`.
     """
-    for fields, make in SHAPES:
-        if _has_exactly(fields, value):
-            return make(*(value[name] for name in fields))
+    if type(value) is dict:
+        for fields, make in _BY_NAMES.get(frozenset(value), ()):
+            if _has_exactly(fields, value):
+                return make(*[value[name] for name in fields])
     raise ProtocolError("it has the shape of no message")
 
 
@@ -90,6 +97,22 @@ def _is_base64(value: Any) -> bool:
     return _text(messages.CODE_CHARACTERS_MAX)(value) and _BASE64.fullmatch(value) is not None
 
 
+def _is_piece(value: Any) -> bool:
+    return _text(PIECE_CHARACTERS_MAX)(value) and _BASE64.fullmatch(value) is not None
+
+
+def _is_media_type(value: Any) -> bool:
+    return type(value) is str and is_media_type(value)
+
+
+def _is_image_type(value: Any) -> bool:
+    return _is_media_type(value) and value.startswith("image/")
+
+
+def _is_name(value: Any) -> bool:
+    return type(value) is str and is_name(value)
+
+
 def _is_report(value: Any) -> bool:
     return type(value) is dict and _one_of("parsed", "imported", "loaded")(value.get("stage"))
 
@@ -98,17 +121,42 @@ _reason = _text(messages.REASON_CHARACTERS_MAX)
 _tool = _text(TOOL_NAME_CHARS_MAX)
 _code = _one_of(*messages.CHILD_CODES)
 _error = _text(messages.ERROR_CHARACTERS_MAX)
+_kind = _one_of(*messages.FAILURE_KINDS)
 _example = _number(0, EXAMPLES_MAX - 1)
 _line = _or_null(_number(1, messages.LINES_MAX))
 _places = _map(_tool, _number(0, SPECS_MAX - 1), SPECS_MAX)
+_call = _number(1, messages.REUSE_MAX - 1)
 _values = _list(_text(), messages.VALUES_PER_MESSAGE_MAX)
 _packages = _list(_text(messages.PACKAGE_CHARACTERS_MAX), messages.PACKAGES_MAX)
+_size = _number(0, CONTENT_BYTES_MAX)
+_image = _object(type=_one_of("image"), mimeType=_is_image_type, name=_is_name, bytes=_size)
+_file = _object(type=_one_of("file"), mimeType=_is_media_type, name=_is_name, bytes=_size)
+
+
+def _part(said: Any) -> messages.ContentPart:
+    return messages.ContentPart(said["type"], said["mimeType"], said["name"], said["bytes"])
+
 
 #: The fields of each message, and a function that makes the message from their values. No object fits two messages.
 SHAPES: tuple[tuple[Fields, Callable[..., ChildMessage]], ...] = (
     ({"answer": _object(json=_text())}, lambda answer: messages.JsonResult(**answer)),
     ({"answer": _object(text=_text())}, lambda answer: messages.TextResult(**answer)),
     ({"answer": _object(code=_code, error=_error)}, lambda answer: messages.CallFailure(**answer)),
+    ({"answer": _object(json=_text(), call=_call)}, lambda answer: messages.JsonResult(**answer)),
+    ({"answer": _object(text=_text(), call=_call)}, lambda answer: messages.TextResult(**answer)),
+    (
+        {"answer": _object(code=_code, error=_error, call=_call)},
+        lambda answer: messages.CallFailure(**answer),
+    ),
+    (
+        {"answer": _object(code=_code, error=_error, kind=_kind)},
+        lambda answer: messages.CallFailure(**answer),
+    ),
+    (
+        {"answer": _object(code=_code, error=_error, kind=_kind, call=_call)},
+        lambda answer: messages.CallFailure(**answer),
+    ),
+    ({"rested": _number(0, messages.REUSE_MAX - 1)}, messages.Rested),
     ({"starting": _is_true}, lambda _: messages.Starting()),
     ({"ready": _or_null(_places), "converts": _is_bool}, messages.Ready),
     ({"connect": _object(host=is_host, port=is_port)}, lambda wish: messages.Connect(**wish)),
@@ -117,6 +165,9 @@ SHAPES: tuple[tuple[Fields, Callable[..., ChildMessage]], ...] = (
         lambda progress: messages.Progress(**progress),
     ),
     ({"values": _values}, messages.Values),
+    ({"content": _image}, _part),
+    ({"content": _file}, _part),
+    ({"piece": _is_piece}, messages.ContentPiece),
     ({"imports": _packages, "code": _or_null(_is_base64)}, messages.Imports),
     ({"failed": _reason}, messages.Failed),
     ({"stage": _is_report}, lambda report: messages.StageReport(report["stage"], report)),
@@ -127,3 +178,8 @@ SHAPES: tuple[tuple[Fields, Callable[..., ChildMessage]], ...] = (
     ({"done": _is_true}, lambda _: messages.Done()),
     ({"sights": _map(_reason, _reason, messages.PROBES_MAX)}, messages.Sights),
 )
+
+#: The shapes by the names of their fields, because a message of a call is read for each call.
+_BY_NAMES: dict[frozenset[str], list[tuple[Fields, Callable[..., ChildMessage]]]] = {}
+for _shape in SHAPES:
+    _BY_NAMES.setdefault(frozenset(_shape[0]), []).append(_shape)

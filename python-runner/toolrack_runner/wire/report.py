@@ -34,8 +34,13 @@ class SpecReport(TypedDict):
     derived: NotRequired[list[str]]
     annotations: NotRequired[JsonObject | None]
     timeoutSeconds: NotRequired[float | None]
+    limits: NotRequired[JsonObject | None]
     secrets: NotRequired[list[str]]
     network: NotRequired[list[str]]
+    #: How many calls one process may serve.
+    reuse: NotRequired[int | None]
+    #: What the service does after a failure, as the spec has it.
+    onFailure: NotRequired[JsonObject | None]
     #: How a text is read in each argument (`argument_kinds`). Arguments that get the text as it is sent are left out.
     kinds: NotRequired[dict[str, list[str]]]
 

@@ -73,6 +73,8 @@ class Spawn(NamedTuple):
     environment: str = ""
     #: The bytes of the environment's shared libraries, which the child may map in addition to the usual room.
     library_bytes: int = 0
+    #: The memory pages that the child copies before it is confined (`page_ranges.py`).
+    pages: str = ""
 
 
 class Ready(NamedTuple):

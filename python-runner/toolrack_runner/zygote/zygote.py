@@ -22,6 +22,7 @@ from toolrack_runner.child.jail.confine import Confinement, prepare_confinement
 from toolrack_runner.child.jail.hygiene import die_with
 from toolrack_runner.child.jail.linux import Unavailable
 from toolrack_runner.child.live import live
+from toolrack_runner.child.module import toolrack_module
 from toolrack_runner.wire import zygote_messages as messages
 from toolrack_runner.wire.zygote_messages import ZygoteChannel
 from toolrack_runner.wire.zygote_start import CHANNEL_DESCRIPTOR, ROOT
@@ -111,7 +112,8 @@ def find_installed(folders: Sequence[str], prefix: str) -> None:
 def loaded_packages() -> tuple[str, ...]:
     """The top-level names of all imported modules that are neither Python's nor the runner's."""
     names = {name.partition(".")[0] for name in sys.modules}
-    return tuple(sorted(names - sys.stdlib_module_names - {"__main__", __name__.partition(".")[0]}))
+    own = {"__main__", __name__.partition(".")[0], toolrack_module.NAME}
+    return tuple(sorted(names - sys.stdlib_module_names - own))
 
 
 def offer_for_killing() -> None:

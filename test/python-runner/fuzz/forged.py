@@ -120,11 +120,21 @@ _MAKERS: Final[dict[Any, Callable[[Random], m.ChildMessage]]] = {
             for _ in range(random.randrange(4))
         ]
     ),
+    m.ContentPart: lambda random: m.ContentPart(
+        *random.choice((("image", "image/png", "a.png"), ("file", "text/csv", "é" * 255))),
+        random.choice((0, 1, 3, 4, (192 << 10) + 1, 8 << 20)),
+    ),
+    m.ContentPiece: lambda random: m.ContentPiece(
+        random.choice(("", "AA==", "AAA=", "AAAA", "AB==", "AA=A", "A" * (256 << 10)))
+    ),
     m.TextResult: lambda random: m.TextResult(_text(random)),
     m.JsonResult: lambda random: m.JsonResult(
         random.choice(("1", "[]", "{", '"x"', "[1,{}]", _text(random)))
     ),
-    m.CallFailure: lambda random: m.CallFailure(random.choice(sorted(m.CHILD_CODES)), _text(random)),
+    m.CallFailure: lambda random: m.CallFailure(
+        random.choice(sorted(m.CHILD_CODES)), _text(random), kind=random.choice((None, *m.FAILURE_KINDS))
+    ),
+    m.Rested: lambda random: m.Rested(random.randrange(3)),
     m.StageReport: lambda random: m.StageReport((report := _report(random))["stage"], report),
     m.ExampleStarts: lambda random: m.ExampleStarts("fuzz:run", random.randrange(20), 1),
     m.Done: lambda random: m.Done(),

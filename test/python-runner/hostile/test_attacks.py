@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from hostile.targets import Targets, put_targets
-from hostile.watched_runner import watched_runner
+from hostile.watched_runner import EVERYBODY, watched_runner
 from support.live_runner import LiveRunner
 from support.quick import QUICK
 from toolrack_runner.server.level.probe import Probe, expected, holders
@@ -29,7 +29,7 @@ WHO = ("as_started", "as_nobody")
 
 
 def is_root(who: str) -> bool:
-    return who == "as_started" and os.geteuid() == 0
+    return who.startswith("as_started") and os.geteuid() == 0
 
 
 def attack(live: LiveRunner, targets: Targets, probe: Probe) -> tuple[str, str]:
@@ -112,11 +112,11 @@ def test_there_is_an_attack_for_every_twin(any_runner: LiveRunner) -> None:
     assert len(names) >= 37
 
 
-@pytest.mark.parametrize("who", WHO)
+@pytest.mark.parametrize("who", EVERYBODY)
 def test_with_every_layer_no_attack_succeeds_and_nothing_is_touched(who: str, canary: str) -> None:
     with (
         watched_runner(who, canary, **ALLOW) as live,
-        put_targets(live, canary, as_nobody=who == "as_nobody") as targets,
+        put_targets(live, canary, as_nobody=who.startswith("as_nobody")) as targets,
     ):
         assert live.health()["isolation"] == "L3"
         layers = frozenset(LAYERS) if is_root(who) else frozenset(LAYERS) - {"identity"}
@@ -129,7 +129,7 @@ def test_without_its_layers_an_attack_succeeds(who: str, without: tuple[str, ...
     as_root = is_root(who)
     with (
         watched_runner(who, canary, *switches, TOOLRACK_RUNNER_MIN_ISOLATION="L0", **ALLOW) as live,
-        put_targets(live, canary, as_nobody=who == "as_nobody") as targets,
+        put_targets(live, canary, as_nobody=who.startswith("as_nobody")) as targets,
     ):
         health = live.health()
         on = frozenset(layer["name"] for layer in health["layers"] if layer["on"])

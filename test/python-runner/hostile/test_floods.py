@@ -9,7 +9,7 @@ import pytest
 from hostile.resident import resident_bytes
 from hostile.test_kernel_memory import is_ended_for_threads
 from hostile.uploads import HONEST, upload
-from hostile.watched_runner import watched_runner
+from hostile.watched_runner import EVERYBODY, watched_runner
 from support.live_runner import LiveRunner
 from support.process_tree import descendants_of
 from support.until import until
@@ -117,7 +117,7 @@ def test_the_disk_has_an_end(any_runner: LiveRunner, tool: str) -> None:
     assert any_runner.invoke(FLOODS, f"hostile:{tool}")["code"] == "DISK_LIMIT"
 
 
-@pytest.mark.parametrize("who", ["as_started", "as_nobody"])
+@pytest.mark.parametrize("who", EVERYBODY)
 @pytest.mark.parametrize(("tool", "count"), [("files_500", None), ("nested", 1_500), ("siblings", 5_000)])
 def test_without_a_quota_what_was_written_is_gone_and_holds_nobody_up(
     who: str, tool: str, count: int | None, canary: str

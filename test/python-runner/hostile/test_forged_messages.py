@@ -117,7 +117,10 @@ def test_what_is_forged_at_the_import_is_the_tool_s_failure_each_time(
 def test_what_a_module_forges_that_is_known_already_is_the_tool_s_failure(
     any_runner: LiveRunner, message: dict[str, Any]
 ) -> None:
-    """The first child tells its code like any other; those after it are told it, and forge what would come before it."""
+    """
+    The first child tells its code like any other; those after it are told it, and forge what would come before it. A call
+    takes so long that one reused child cannot serve all four, one after the other.
+    """
     source = upload(
         f"""
 caller = sys._getframe()
@@ -130,6 +133,7 @@ if caller:
 
 
 def attack():
+    time.sleep(1)
     return "reached"
 """,
         "attack",

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hostile.test_waiting import kept_beside_waiting
-from hostile.watched_runner import watched_runner
+from hostile.watched_runner import EVERYBODY, watched_runner
 from support.kernel_memory import Counter, memory_of
 from support.live_runner import LiveRunner
 from support.until import until
@@ -49,7 +49,7 @@ WAYS: dict[str, tuple[list[str], int, int]] = {
 SLACK = 4 * MB
 
 
-@pytest.fixture(scope="module", params=["as_started", "as_nobody"])
+@pytest.fixture(scope="module", params=EVERYBODY)
 def who(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

@@ -8,7 +8,7 @@ import pytest
 
 from hostile.test_waiting import kept_beside_waiting
 from hostile.uploads import HONEST, upload
-from hostile.watched_runner import watched_runner
+from hostile.watched_runner import EVERYBODY, watched_runner
 from support.live_runner import LiveRunner
 from support.process_tree import children_of
 from support.until import until
@@ -230,7 +230,7 @@ threading.Thread(target=fill, daemon=True).start()
 MAPS_FAR_APART = upload(TAKES + "\npage_tables()\n")
 
 
-@pytest.fixture(scope="module", params=["as_started", "as_nobody"])
+@pytest.fixture(scope="module", params=EVERYBODY)
 def who(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

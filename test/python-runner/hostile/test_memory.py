@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from hostile.uploads import upload
-from hostile.watched_runner import watched_runner
+from hostile.watched_runner import EVERYBODY, watched_runner
 from support.live_runner import LiveRunner
 from support.process_tree import children_of
 from support.until import until
@@ -205,7 +205,7 @@ MODULE = upload(HOLDS, *TOOLS)
 AT_IMPORT = upload(HOLDS + "\ndropped_permission()\n")
 
 
-@pytest.fixture(scope="module", params=["as_started", "as_nobody"])
+@pytest.fixture(scope="module", params=EVERYBODY)
 def who(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

@@ -15,12 +15,13 @@ from typing import Any
 import pytest
 
 from support.environments import LivePool, live_pool
+from support.quick import QUICK
 
 MODULES = Path(__file__).parent / "modules"
 CASES = {
     "all layers": (),
-    "without landlock": ("--without=landlock",),
     "without namespaces": ("--without=namespaces",),
+    "without landlock": ("--without=landlock",),
     # Then the other defences have to hold alone what they are meant to hold.
     "without seccomp": ("--without=seccomp",),
 }
@@ -31,6 +32,9 @@ ONLY_SECCOMP = {
     "without namespaces": set[str](),
     "without seccomp": {"by_extension"},
 }
+USERS = ["as_started", "as_nobody"]
+#: The cases and users for what depends only on the place of the packages, which is another one without namespaces.
+PLACES = (list(CASES)[:2], USERS[:1]) if QUICK else (list(CASES), USERS)
 ATTACKER = """
 import evil
 def run(aim: dict) -> dict:
@@ -61,7 +65,7 @@ def native() -> bytes | None:
         return library.read_bytes()
 
 
-@pytest.fixture(scope="module", params=["as_started", "as_nobody"])
+@pytest.fixture(scope="module", params=USERS)
 def as_nobody(request: pytest.FixtureRequest) -> bool:
     if request.param == "as_nobody" and os.geteuid() != 0:
         pytest.skip("not root: the runner as started is an ordinary user's already")
@@ -199,6 +203,8 @@ NOT_IMPORTED = {"pydantic/json_schema.py", "orjson/__init__.py"}
 OF_A_CHECK = {"docstring_parser/__init__.py", "jsonschema_rs/__init__.py"}
 
 
+@pytest.mark.parametrize("pool", PLACES[0], indirect=True)
+@pytest.mark.parametrize("as_nobody", PLACES[1], indirect=True)
 @pytest.mark.parametrize("claimed", LIBRARIES)
 def test_a_package_with_the_name_of_our_library_runs_after_the_first_report_only(
     pool: tuple[str, LivePool], claimed: str

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hostile.uploads import upload
-from hostile.watched_runner import watched_runner
+from hostile.watched_runner import EVERYBODY, watched_runner
 from support.live_runner import LiveRunner
 from support.until import until
 
@@ -85,7 +85,7 @@ SHARED = upload(TOOLS, "hold", "find_marks", "find", "itself", "peers")
 
 @pytest.mark.parametrize("kind", ["a device", "a library"])
 @pytest.mark.parametrize("switches", [(), ("--without=namespaces",)], ids=["", "without namespaces"])
-@pytest.mark.parametrize("who", ["as_started", "as_nobody"])
+@pytest.mark.parametrize("who", EVERYBODY)
 def test_a_tool_sees_nothing_of_what_another_does_to_a_file_of_both(
     who: str, switches: tuple[str, ...], kind: str, canary: str
 ) -> None:

@@ -5,7 +5,7 @@ import glob
 import pytest
 
 from hostile.uploads import HONEST, upload
-from hostile.watched_runner import watched_runner
+from hostile.watched_runner import EVERYBODY, watched_runner
 from support.live_runner import LiveRunner
 from support.until import until
 
@@ -82,7 +82,7 @@ def segments() -> str:
         return file.read()
 
 
-@pytest.mark.parametrize("who", ["as_started", "as_nobody"])
+@pytest.mark.parametrize("who", EVERYBODY)
 def test_the_folder_of_another_call_is_not_read_and_gone_when_it_is(who: str, canary: str) -> None:
     writes = upload(
         f"""

@@ -11,7 +11,7 @@ import pytest
 
 from hostile.resident import cpu_seconds, resident_bytes
 from hostile.uploads import HONEST, upload
-from hostile.watched_runner import watched_runner
+from hostile.watched_runner import EVERYBODY, watched_runner
 from support.live_runner import LiveRunner
 from support.process_tree import children_of
 from support.until import until
@@ -59,7 +59,7 @@ read, frames._read = frames._read, wait_and_read
 GROWS = "def grow():\n    global taken\n    taken = bytearray(b'x') * (150 << 20)\nlater(0.6, grow)"
 
 
-@pytest.fixture(scope="module", params=["as_started", "as_nobody"])
+@pytest.fixture(scope="module", params=EVERYBODY)
 def any_runner(request: pytest.FixtureRequest, canary: str) -> Iterator[LiveRunner]:
     """Runners for these tests alone: how many children wait is what others did, too."""
     with watched_runner(request.param, canary) as live:
@@ -134,7 +134,7 @@ def test_a_child_has_no_capability_of_its_zygote(any_runner: LiveRunner) -> None
             assert int(status.partition(f"{name}:")[2].split()[0], 16) == 0
 
 
-@pytest.mark.parametrize("who", ["as_started", "as_nobody"])
+@pytest.mark.parametrize("who", EVERYBODY)
 def test_many_children_that_wait_leave_room_for_the_next(who: str, canary: str) -> None:
     with watched_runner(who, canary, TOOLRACK_RUNNER_POOL_MB="2000") as live:
         for number in range(40):

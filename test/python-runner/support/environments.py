@@ -76,11 +76,17 @@ class LivePool:
         environment: dict[str, Any] | None = None,
         *,
         refill: bool = False,
+        reuse: int = 1,
         **arguments: Any,
     ) -> dict[str, Any]:
         """The outcome of a call. With `refill`, the next call of the module finds a child that waits for it."""
-        asked = {"source": source, "tool": tool, "arguments": arguments, "refill": refill}
+        asked = {"source": source, "tool": tool, "arguments": arguments, "refill": refill, "reuse": reuse}
         return self._ask(do="call", environment=environment, **asked)
+
+    def age(self) -> int:
+        """Lets a minute pass for all parked children. Returns how many have ended."""
+        ended: int = self._ask(do="age")["ended"]
+        return ended
 
     def in_use(self) -> list[str]:
         """The digests of the environments that are in use."""

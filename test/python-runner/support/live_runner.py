@@ -23,6 +23,16 @@ ROOT = Path(__file__).parents[3] / "python-runner"
 NOBODY = 65534
 
 
+class ReusingClient(httpx.Client):
+    """Lets one process serve several calls, whatever tool they are of."""
+
+    def post(self, url: Any, **more: Any) -> httpx.Response:
+        """Like that of httpx."""
+        if url == "/invoke" and isinstance(body := more.get("json"), dict):
+            more["json"] = {"reuse": 100} | body
+        return super().post(url, **more)
+
+
 @dataclass
 class LiveRunner:
     """A running one."""
@@ -31,6 +41,8 @@ class LiveRunner:
     url: str
     secret: str
     client: httpx.Client
+    #: The path of the socket for frames.
+    socket: str
 
     def check(self, name: str, source: str, **more: Any) -> dict[str, Any]:
         """The report on a module."""
@@ -91,8 +103,12 @@ def live_runner(
     as_nobody: bool = False,
     root: Path | None = None,
     log: IO[bytes] | None = None,
+    reuse: bool = False,
 ) -> Iterator[LiveRunner]:
-    """Starts one and ends it by closing its standard input, as a parent's death does. `log` gets its log."""
+    """Starts one and ends it by closing its standard input, as a parent's death does. `log` gets its log.
+
+    With `reuse`, calls that its client makes are as for a tool whose spec has `reuse`.
+    """
     secret = secrets.token_urlsafe(24)
     given = nullcontext((root, str(root / ".venv/bin/python"))) if root else readable_root(as_nobody)
     with given as (own, python):
@@ -111,11 +127,13 @@ def live_runner(
         try:
             process.stdin.write(secret.encode() + b"\n")
             process.stdin.flush()
-            url = json.loads(process.stdout.readline())["listening"]
+            line = json.loads(process.stdout.readline())
+            url = line["listening"]
             headers = {"Authorization": f"Bearer {secret}"}
             # Longer than any call lasts. What an attack without its layers leaves is cleared away slowly on a busy machine.
-            with httpx.Client(base_url=url, headers=headers, timeout=180) as client:
-                yield LiveRunner(process, url, secret, client)
+            kind = ReusingClient if reuse else httpx.Client
+            with kind(base_url=url, headers=headers, timeout=180) as client:
+                yield LiveRunner(process, url, secret, client, line.get("socket", ""))
         finally:
             process.stdin.close()
             process.stdout.close()

@@ -98,6 +98,8 @@ class PackageIndex:
     def _handler(index: "PackageIndex") -> type[http.server.BaseHTTPRequestHandler]:  # noqa: N805
         class Handler(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            # Head and body are two writes. The second one must not wait for the acknowledgement of the first one.
+            disable_nagle_algorithm = True
 
             def setup(self) -> None:
                 index.connections += 1

@@ -15,8 +15,10 @@ from toolrack_runner.server.packages.environment import Environment
 from toolrack_runner.server.pool.call import Call, run_call
 from toolrack_runner.server.pool.check import run_check
 from toolrack_runner.server.pool.children import PoolError
+from toolrack_runner.server.pool.parking import PARKED_SECONDS
 from toolrack_runner.server.pool.pool import Pool
 from toolrack_runner.server.pool.warm_queue import Key
+from toolrack_runner.server.pool.worker import Worker
 from toolrack_runner.server.pool.zygotes import installed_packages
 from toolrack_runner.server.readable import installed_paths, needed_paths, readable_paths
 from toolrack_runner.wire.zygote_messages import Limits, Opening
@@ -33,18 +35,39 @@ async def call(pool: Pool, order: dict[str, Any]) -> dict[str, Any]:
     environment, source = environment_of(order), order["source"]
     digest = "" if environment is None else environment.digest
     sha256 = hashlib.sha256(source.encode()).hexdigest()
-    key = Key(TENANT, order["tool"].partition(":")[0], sha256, Limits(), environment=digest)
+    reuse = order["reuse"]
+    session = "" if reuse > 1 else None
+    module = order["tool"].partition(":")[0]
+    key = Key(TENANT, module, sha256, Limits(), environment=digest, reuse=reuse, session=session)
     asked = Call(key, order["tool"], order["arguments"], {}, 60.0, "test", environment=environment)
     began = time.perf_counter()
     outcome = await run_call(pool, asked, source)
     seconds = time.perf_counter() - began
     if order["refill"]:
         await pool.refill(key)
-        while (queue := pool._queues.find(key)) is not None and queue.coming:  # noqa: ASYNC110 - nobody tells
+        while (queue := pool._queues.find(key.fresh)) is not None and queue.coming:  # noqa: ASYNC110 - nobody tells
             await asyncio.sleep(0.01)
     value = None if outcome.value is None else json.loads(outcome.value)
     told = {"code": outcome.code, "error": outcome.error, "text": outcome.text, "value": value}
-    return told | {"log": outcome.observed.log, "seconds": seconds}
+    return told | {"log": outcome.observed.log, "seconds": seconds, "served": outcome.observed.served}
+
+
+async def age(pool: Pool) -> dict[str, Any]:
+    """Makes all parked children as old as if no call had come for a minute. Waits until they have ended."""
+
+    def parked() -> list[Worker]:
+        return [worker for worker, queue, _ in pool._queues._places.values() if queue.key.session is not None]
+
+    while not parked():  # noqa: ASYNC110 - nobody tells
+        await asyncio.sleep(0.01)
+    count = len(parked())
+    for worker in parked():
+        assert worker.parked_until is not None
+        assert 50 < worker.parked_until - asyncio.get_running_loop().time() <= PARKED_SECONDS
+        worker.parked_until -= PARKED_SECONDS + 1
+    while parked():  # noqa: ASYNC110 - nobody tells
+        await asyncio.sleep(0.01)
+    return {"ended": count}
 
 
 async def check(pool: Pool, order: dict[str, Any]) -> dict[str, Any]:
@@ -63,6 +86,8 @@ async def answer(pool: Pool, order: dict[str, Any]) -> dict[str, Any]:
                 return await call(pool, order)
             case "check":
                 return await check(pool, order)
+            case "age":
+                return await age(pool)
             case "in_use":
                 return {"digests": sorted(pool.environments_in_use())}
             case _:

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from toolrack_runner.child.module.formed import ResultError
 from toolrack_runner.child.module.result import result_of
+from toolrack_runner.child.module.result_errors import ResultError
 from vectors.cases import Case, cases
 
 

@@ -1,11 +1,14 @@
 """Every message of a child, and JSON that is none."""
 
+from base64 import b64encode
 from typing import Any
+from unicodedata import category
 
 from hypothesis import strategies as st
 
 from toolrack_runner.limits import EXAMPLES_MAX, SPECS_MAX
 from toolrack_runner.wire import child_messages as m
+from toolrack_runner.wire.content import CONTENT_BYTES_MAX
 from toolrack_runner.wire.parse_child_message import SHAPES
 
 #: What crosses has gone through JSON in UTF-8: no lone surrogates.
@@ -22,6 +25,12 @@ JSON: st.SearchStrategy[Any] = st.recursive(
     max_leaves=12,
 )
 HOSTS = st.lists(NAMES, min_size=1, max_size=4).map(".".join)
+PART_NAMES = st.text(
+    st.characters(codec="utf-8").filter(lambda sign: category(sign) != "Cc"), min_size=1, max_size=20
+)
+SIZES = st.integers(0, CONTENT_BYTES_MAX)
+#: The numbers of calls; most are the first of their child.
+CALLS = st.just(0) | st.integers(0, m.REUSE_MAX - 1)
 
 #: Valid messages, by their kind.
 MESSAGES: dict[str, st.SearchStrategy[m.ChildMessage]] = {
@@ -34,9 +43,21 @@ MESSAGES: dict[str, st.SearchStrategy[m.ChildMessage]] = {
     "Connect": st.builds(m.Connect, HOSTS, st.integers(1, 65_535)),
     "Progress": st.builds(m.Progress, st.floats(0, 1) | st.integers(0, 1), TEXT),
     "Values": st.builds(m.Values, st.lists(TEXT, max_size=5)),
-    "TextResult": st.builds(m.TextResult, TEXT),
-    "JsonResult": st.builds(m.JsonResult, TEXT),
-    "CallFailure": st.builds(m.CallFailure, st.sampled_from(sorted(m.CHILD_CODES)), TEXT),
+    "ContentPart": st.builds(m.ContentPart, st.just("image"), st.just("image/png"), PART_NAMES, SIZES)
+    | st.builds(m.ContentPart, st.just("file"), st.sampled_from(("text/csv", "a/b+c")), PART_NAMES, SIZES),
+    "ContentPiece": st.builds(
+        m.ContentPiece, st.binary(max_size=20).map(lambda data: b64encode(data).decode())
+    ),
+    "TextResult": st.builds(m.TextResult, TEXT, CALLS),
+    "JsonResult": st.builds(m.JsonResult, TEXT, CALLS),
+    "CallFailure": st.builds(
+        m.CallFailure,
+        st.sampled_from(sorted(m.CHILD_CODES)),
+        TEXT,
+        CALLS,
+        st.none() | st.sampled_from(m.FAILURE_KINDS),
+    ),
+    "Rested": st.builds(m.Rested, CALLS),
     "StageReport": st.builds(
         lambda stage, report: m.StageReport(stage, report | {"stage": stage}),
         st.sampled_from(("parsed", "imported", "loaded")),

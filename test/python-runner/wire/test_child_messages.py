@@ -76,6 +76,36 @@ TOO_MUCH = {
     "values that are no list": {"values": "1"},
     "a value that is no text": {"values": [1]},
     "many values": {"values": ["1"] * 201},
+    "an image without a name": {
+        "content": {"type": "image", "mimeType": "image/png", "name": "", "bytes": 1}
+    },
+    "an image with a long name": {
+        "content": {"type": "image", "mimeType": "image/png", "name": "x" * 256, "bytes": 1}
+    },
+    "a line break in a name": {
+        "content": {"type": "file", "mimeType": "text/csv", "name": "a\nb", "bytes": 1}
+    },
+    "an image of a type of texts": {
+        "content": {"type": "image", "mimeType": "text/html", "name": "a", "bytes": 1}
+    },
+    "a type with a line break": {
+        "content": {"type": "file", "mimeType": "text/csv\r\nX: y", "name": "a", "bytes": 1}
+    },
+    "a type that is none": {"content": {"type": "file", "mimeType": "csv", "name": "a", "bytes": 1}},
+    "a type of an unknown kind": {"content": {"type": "audio", "mimeType": "a/b", "name": "a", "bytes": 1}},
+    "fewer bytes than none": {"content": {"type": "file", "mimeType": "a/b", "name": "a", "bytes": -1}},
+    "more bytes than content may have": {
+        "content": {"type": "file", "mimeType": "a/b", "name": "a", "bytes": (8 << 20) + 1}
+    },
+    "a number of bytes with a point": {
+        "content": {"type": "file", "mimeType": "a/b", "name": "a", "bytes": 1.0}
+    },
+    "content with a path": {
+        "content": {"type": "file", "mimeType": "a/b", "name": "a", "bytes": 1, "path": "/etc/passwd"}
+    },
+    "a piece that is no base64": {"piece": "a b"},
+    "a large piece": {"piece": "A" * ((256 << 10) + 4)},
+    "a piece in a list": {"piece": ["AAAA"]},
     "port 0": {"connect": {"host": "a.example", "port": 0}},
     "port 65536": {"connect": {"host": "a.example", "port": 65_536}},
     "port true": {"connect": {"host": "a.example", "port": True}},

@@ -4,26 +4,28 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from toolrack_runner.child.module.content import CONTENT
 from toolrack_runner.child.module.context import context_of
 from toolrack_runner.child.module.convert import ArgumentsError
 from toolrack_runner.child.module.drain import (
     SendValue,
-    TooManyValuesError,
     Values,
     drain,
     drain_async,
     is_async_generator,
     is_generator,
 )
+from toolrack_runner.child.module.exception_kind import exception_kind
 from toolrack_runner.child.module.facts import has_method
-from toolrack_runner.child.module.formed import ResultError
 from toolrack_runner.child.module.handler import CONTEXT, Handler
 from toolrack_runner.child.module.load import LoadedModule
 from toolrack_runner.child.module.raised import raised
 from toolrack_runner.child.module.result import result_of
+from toolrack_runner.child.module.result_errors import ContentTooLargeError, ResultError, TooManyValuesError
 from toolrack_runner.child.module.secrets_of_call import know_secrets, shortened
 from toolrack_runner.child.module.user_traceback import exception_line
 from toolrack_runner.near_miss import did_you_mean, named, near_miss
+from toolrack_runner.wire.child_messages import FailureKind
 from toolrack_runner.wire.fault import ModuleError
 from toolrack_runner.wire.frames import JsonObject
 
@@ -41,8 +43,9 @@ def call_tool(
 
     `send_value` gets the JSON text of each value as soon as the generator has yielded it. The outcome is `{"outcome":
     "success", "text"}`, with `value` if the result was not a string, or `{"outcome": "failure", "code", "error"}`. It is
-    plain JSON.
+    plain JSON. The images and files of the result are in `CONTENT`.
     """
+    CONTENT.begin()
     know_secrets(context.get("secrets"))
     try:
         handler = module.find(tool)
@@ -71,9 +74,16 @@ def call_tool(
         return failure("TOOL_CRASHED", f"{module.files.main}: {sentence}")
 
 
-def failure(code: str, error: str) -> JsonObject:
-    """The outcome of a call without a result."""
-    return {"outcome": "failure", "code": code, "error": error.encode("utf-8", "replace").decode()}
+def failure(code: str, error: str, kind: FailureKind | None = None) -> JsonObject:
+    """The outcome of a call without a result. `kind` is that of the exception, if its class says it."""
+    shown = error.encode("utf-8", "replace").decode()
+    return {"outcome": "failure", "code": code, "error": shown, **({} if kind is None else {"kind": kind})}
+
+
+def _failure_of(error: BaseException, module: LoadedModule) -> JsonObject:
+    """The outcome of a call whose module has raised an exception."""
+    code, text = raised(error, module.files)
+    return failure(code, text, exception_kind(error) if code == "TOOL_RAISED" else None)
 
 
 def arguments_fault(handler: Handler, arguments: Mapping[str, object]) -> str | None:
@@ -136,11 +146,13 @@ def _called(
         return failure(
             "RESULT_TOO_LARGE", f"The result of {tool} has more than the {many} it may have; ask for less."
         )
+    except ContentTooLargeError as much:
+        return failure("RESULT_TOO_LARGE", f"The result of {tool} has {much}; ask for less.")
     except ResultError as invalid:
         return failure("RESULT_INVALID", f"{handler.title}(): {invalid}.")
     except BaseException as error:  # noqa: BLE001 - a handler may raise anything
         came_up = error
-        return failure(*module.trusted.keep(lambda: raised(came_up, module.files)))
+        return module.trusted.keep(lambda: _failure_of(came_up, module))
     text: Any = result["text"]
     size = len(text.encode())
     bytes_max = values.bytes_max

@@ -6,8 +6,8 @@ from json import JSONEncoder
 from types import AsyncGeneratorType, GeneratorType
 from typing import Any, TypeGuard
 
-from toolrack_runner.child.module.formed import ResultError
 from toolrack_runner.child.module.result import result_of
+from toolrack_runner.child.module.result_errors import ContentTooLargeError, ResultError, TooManyValuesError
 from toolrack_runner.child.module.trusted_names import Names
 from toolrack_runner.wire.frames import JsonObject, JsonValue
 from toolrack_runner.wire.json_depth import VALUES_MAX
@@ -20,9 +20,8 @@ _in_quotes = JSONEncoder(ensure_ascii=False).encode
 _next, _close = GeneratorType.__next__, GeneratorType.close
 _anext, _aclose = AsyncGeneratorType.__anext__, AsyncGeneratorType.aclose
 
-
-class TooManyValuesError(Exception):
-    """All values of a generator together exceed the limit of a result. The text says what the limit is."""
+#: The exceptions of the runner that end a generator.
+_REFUSALS = (ResultError, TooManyValuesError, ContentTooLargeError)
 
 
 class Values:
@@ -37,7 +36,10 @@ class Values:
         self._is_text = True
 
     def add(self, yielded: object) -> None:
-        """Adds a value, and sends it. May run code of the module. Raises ResultError and TooManyValuesError."""
+        """Adds a value, and sends it. May run code of the module.
+
+        Raises ResultError, TooManyValuesError and ContentTooLargeError.
+        """
         number = len(self._texts) + 1
         if number > VALUES_MAX:
             raise TooManyValuesError(f"{VALUES_MAX:,} values")
@@ -84,7 +86,7 @@ def drain(generator: Any, values: Values, names: Names) -> Values:
             except StopIteration:
                 return values
             names.keep(lambda: values.add(yielded))  # noqa: B023 - called at once
-    except (ResultError, TooManyValuesError):
+    except _REFUSALS:
         with suppress(BaseException):  # The generator may catch GeneratorExit, or raise in a `finally` block.
             names.run(lambda: _close(generator))
         raise
@@ -99,7 +101,7 @@ async def drain_async(generator: Any, values: Values) -> Values:
             except StopAsyncIteration:
                 return values
             values.add(yielded)
-    except (ResultError, TooManyValuesError):
+    except _REFUSALS:
         with suppress(BaseException):  # For the same reason as in `drain`.
             await _aclose(generator)
         raise

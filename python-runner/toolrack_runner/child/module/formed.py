@@ -17,6 +17,7 @@ from toolrack_runner.child.module.facts import (
 )
 from toolrack_runner.child.module.json_form import NO_FORM, as_set, in_order, json_form
 from toolrack_runner.child.module.package_scalars import scalar_of_numpy
+from toolrack_runner.child.module.result_errors import ResultError
 from toolrack_runner.child.module.secrets_of_call import shortened
 from toolrack_runner.limits import RESULT_DEPTH_MAX
 from toolrack_runner.wire.frames import JsonValue
@@ -48,10 +49,6 @@ _BITS_MAX = 14_284
 #: How deeply values may be nested. A dataclass counts as two levels: itself and its dict. The levels of the JSON are counted
 #: later.
 _STEPS_MAX = 2 * RESULT_DEPTH_MAX + 2
-
-
-class ResultError(Exception):
-    """A result cannot be JSON. The text says which part and what to do, without a full stop."""
 
 
 class _PartError(Exception):

@@ -12,8 +12,10 @@ from dataclasses import fields
 from functools import cache
 from typing import Any
 
+from toolrack_runner.child.module.content import CONTENT
 from toolrack_runner.child.module.facts import class_name, has_method
 from toolrack_runner.child.module.package_scalars import form_of_scalar, is_missing, scalar_of_numpy
+from toolrack_runner.child.module.toolrack_module import Made
 
 #: A set of these types is sorted before its elements become texts, because the texts would be in another order.
 _ORDERED = {"Decimal", "timedelta", "date", "datetime", "time"}
@@ -23,9 +25,12 @@ NO_FORM = object()
 def json_form(value: object) -> object:
     """Returns the JSON form of a value: a dict, list, text or other value. `NO_FORM` if there is none.
 
-    May run code of the module. The parts of the form may need a form themselves.
+    May run code of the module. The parts of the form may need a form themselves. Raises ResultError or ContentTooLargeError
+    for an image or a file that the result cannot have.
     """
     kind = type(value)
+    if issubclass(kind, Made):
+        return CONTENT.form(value)  # type: ignore[arg-type]
     if is_missing(value):  # Comes first, because `pandas.NaT` is also a datetime.
         return None
     for base, form in _forms():

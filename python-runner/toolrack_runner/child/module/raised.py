@@ -19,7 +19,7 @@ FILES = (
     "(the current directory, or tempfile)."
 )
 
-_DISK_FULL = frozenset({errno.ENOSPC, errno.EFBIG, errno.EDQUOT})
+DISK_FULL = frozenset({errno.ENOSPC, errno.EFBIG, errno.EDQUOT})
 _DENIED = {errno.EPERM, errno.EACCES, errno.EAGAIN, errno.ENOSYS}
 _FILE_DENIED = {errno.EPERM, errno.EACCES, errno.EROFS}
 _TEMPFILE = re.compile(r"(?:^|/)tempfile\.py$")
@@ -52,7 +52,7 @@ def raised(error: BaseException, files: ModuleFiles) -> tuple[str, str]:
 
 def _found_no_room(error: BaseException) -> bool:
     """Whether the reason for this exception is that the disk quota is used up."""
-    if errno_of(error) in _DISK_FULL:
+    if errno_of(error) in DISK_FULL:
         return True
     # `tempfile` tries several folders. If it can write to none, it raises FileNotFoundError.
     if not is_a(error, FileNotFoundError) or not any(

@@ -2,9 +2,11 @@
 
 from json import JSONDecoder, JSONEncoder
 
+from toolrack_runner.child.module.content import CONTENT
 from toolrack_runner.child.module.facts import as_text, is_a, own_text, type_name
-from toolrack_runner.child.module.formed import RETURN_PLAIN, TOO_DEEP, ResultError, formed
+from toolrack_runner.child.module.formed import RETURN_PLAIN, TOO_DEEP, formed
 from toolrack_runner.child.module.json_form import NO_FORM, as_set, json_form
+from toolrack_runner.child.module.result_errors import ResultError
 from toolrack_runner.child.module.secrets_of_call import shortened
 from toolrack_runner.limits import RESULT_DEPTH_MAX
 from toolrack_runner.wire.frames import JsonObject, JsonValue
@@ -26,7 +28,9 @@ _encode = JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")
 
 
 def result_of(returned: object) -> JsonObject:
-    """The `text` of a result, and also its `value` if it is not a text. May run code of the module. Raises ResultError.
+    """The `text` of a result, and also its `value` if it is not a text. May run code of the module.
+
+    Its images and files are added to `CONTENT`. Raises ResultError and ContentTooLargeError.
 
     The encoder is fast. But it does not say where a fault is, and accepts no enum or date as a key. `formed` does both.
     """
@@ -51,6 +55,10 @@ def result_of(returned: object) -> JsonObject:
         return {"text": value}
     if text.count("[") + text.count("{") > RESULT_DEPTH_MAX and is_deeper(value, RESULT_DEPTH_MAX):
         raise ResultError(TOO_DEEP)
+    before = len(CONTENT.parts)
+    value = CONTENT.without_blocks(value, text)
+    if len(CONTENT.parts) > before:
+        text = _encode(value)
     return {"value": value, "text": text}
 
 

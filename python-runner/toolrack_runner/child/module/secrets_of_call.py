@@ -43,6 +43,11 @@ def without_secrets(text: str) -> str:
     return text
 
 
+def has_secret(text: str) -> bool:
+    """Whether a secret is in the text. For a text of which only a part is shown, in which the service would not find it."""
+    return any(form in text for form in _known())
+
+
 def without_beginning(text: str) -> str:
     """The text without the beginning of a secret at its end. Python itself cuts the texts of some exceptions (`int`)."""
     if not _values:

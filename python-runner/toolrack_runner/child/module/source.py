@@ -8,6 +8,7 @@ from keyword import iskeyword
 from types import CodeType
 from typing import cast
 
+from toolrack_runner.child.module import toolrack_module
 from toolrack_runner.child.module.environment import is_in_environment
 from toolrack_runner.limits import MODULE_NAME_MAX, SOURCE_BYTES_MAX
 from toolrack_runner.wire.fault import Fault, ModuleError, module_error
@@ -40,6 +41,9 @@ def check_module_name(name: str, packages: str = "") -> None:
     if name.startswith("__"):
         sentence = "names that start with __ are reserved for Python. Rename the file."
         raise module_error("module_name_invalid", name, None, sentence)
+    if name == toolrack_module.NAME:
+        sentence = f"'{name}' is the name of the module that the runner gives to tools. Rename it, as in my_tools.py."
+        raise module_error("module_name_taken", name, None, sentence)
     if name in sys.stdlib_module_names or name == _RUNNER or is_available(name, packages):
         owner = "Python's standard library" if name in sys.stdlib_module_names else "an installed package"
         if owner == "an installed package" and is_in_environment(name, packages):
@@ -51,9 +55,10 @@ def check_module_name(name: str, packages: str = "") -> None:
 def is_available(package: str, packages: str = "") -> bool:
     """True if `import package` finds something in this process or in the folder `packages`. Imports nothing.
 
-    Asks the finders. A name in `sys.modules` proves nothing, because it may belong to an uploaded module.
+    Asks the finders. A name in `sys.modules` proves nothing, because it may belong to an uploaded module. The module that
+    the runner gives to tools has no finder.
     """
-    if is_in_environment(package, packages):
+    if package == toolrack_module.NAME or is_in_environment(package, packages):
         return True
     return any(finder.find_spec(package, None) is not None for finder in sys.meta_path)
 

@@ -33,8 +33,11 @@ KEYS = (
     "examples",
     "annotations",
     "timeoutSeconds",
+    "limits",
     "secrets",
     "network",
+    "reuse",
+    "onFailure",
 )
 
 
@@ -52,8 +55,13 @@ class Tool:
     parameters: JsonObject | None = None
     annotations: JsonObject | None = None
     timeout_seconds: float | None = None
+    limits: JsonObject | None = None
     secrets: tuple[str, ...] = ()
     network: tuple[str, ...] = ()
+    #: How many calls one process may serve; None if the spec does not say it.
+    reuse: int | None = None
+    #: What the service does after a failure. The service checks it.
+    on_failure: JsonObject | None = None
     examples: tuple[spec_fields.Example, ...] = ()
     notes: tuple[NoteJson, ...] = ()
 
@@ -108,8 +116,11 @@ def read_spec(
             refuse("parameters_contradict", sentence)
     annotations = field("annotations", spec_fields.read_annotations)
     timeout = field("timeoutSeconds", spec_fields.read_timeout)
+    limits = field("limits", spec_fields.read_limits)
     secrets = field("secrets", spec_fields.read_secrets) or ()
     network = field("network", spec_fields.read_network) or ()
+    reuse = field("reuse", spec_fields.read_reuse)
+    on_failure = field("onFailure", spec_fields.read_on_failure)
     examples = field("examples", spec_fields.read_examples) or ()
     if faults or handler is None or name is None:
         return RefusedSpec(index, name, file, line, tuple(faults))
@@ -125,8 +136,11 @@ def read_spec(
         parameters=parameters,
         annotations=annotations,
         timeout_seconds=timeout,
+        limits=limits,
         secrets=secrets,
         network=network,
+        reuse=reuse,
+        on_failure=on_failure,
         examples=examples,
         notes=tuple(note("key_unknown", file, line, f"{title}: {sentence}") for sentence in sentences),
     )

@@ -9,8 +9,16 @@ from typing import Final
 from toolrack_runner.child.module.facts import type_name
 from toolrack_runner.child.module.plain import NotPlainError, plain_value
 from toolrack_runner.hosts import is_address, read_host, why_no_address
-from toolrack_runner.limits import EXAMPLES_MAX, FIELD_BYTES_MAX, HOSTS_MAX, SECRETS_MAX, TIMEOUT_SECONDS_MAX
+from toolrack_runner.limits import (
+    CALL_LIMITS_MAX,
+    EXAMPLES_MAX,
+    FIELD_BYTES_MAX,
+    HOSTS_MAX,
+    SECRETS_MAX,
+    TIMEOUT_SECONDS_MAX,
+)
 from toolrack_runner.near_miss import did_you_mean
+from toolrack_runner.wire.child_messages import REUSE_MAX, REUSE_USUAL
 from toolrack_runner.wire.fault import SpecError
 from toolrack_runner.wire.frames import JsonObject, JsonValue
 
@@ -62,6 +70,48 @@ def read_timeout(value: object) -> float:
     raise _field_error(
         f"timeoutSeconds is not a number above 0 and up to {TIMEOUT_SECONDS_MAX:,}. Write seconds, such as 30."
     )
+
+
+def read_limits(value: object) -> JsonObject:
+    """How many calls each user may make a minute, and run at once: `{'callsPerMinute': 30, 'concurrent': 2}`."""
+    limits = _plain("limits", value)
+    if not isinstance(limits, dict):
+        raise _field_error(
+            "limits is not a dict. Write {'callsPerMinute': 30, 'concurrent': 2} or leave it out."
+        )
+    for key, limit in limits.items():
+        if key not in CALL_LIMITS_MAX:
+            raise _field_error(
+                f"limits has a key '{key[:64]}' that is not known{did_you_mean(key, tuple(CALL_LIMITS_MAX))} "
+                f"It may have {' and '.join(CALL_LIMITS_MAX)}."
+            )
+        most = CALL_LIMITS_MAX[key]
+        if type(limit) is not int or not 1 <= limit <= most:
+            raise _field_error(
+                f"{key} of limits is not a whole number from 1 to {most:,}. It counts each user alone."
+            )
+    return limits
+
+
+def read_reuse(value: object) -> int:
+    """How many calls one process may serve. True means REUSE_USUAL."""
+    calls = _plain("reuse", value)
+    if calls is True:
+        return REUSE_USUAL
+    if type(calls) is int and 1 <= calls <= REUSE_MAX:
+        return calls
+    raise _field_error(
+        f"reuse is neither True nor a whole number from 1 to {REUSE_MAX:,}. "
+        "Write True if a process may serve several calls of a user, or leave it out."
+    )
+
+
+def read_on_failure(value: object) -> JsonObject:
+    """What the service does after a failure. The service checks the keys, because it follows them."""
+    strategy = _plain("onFailure", value)
+    if isinstance(strategy, dict):
+        return strategy
+    raise _field_error("onFailure is not a dict. Write {'retry': {'times': 2}} or leave it out.")
 
 
 def read_secrets(value: object) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from starlette.types import Receive, Scope, Send
 
 from toolrack_runner.server.http.check import Check
 from toolrack_runner.server.http.http_error import HttpError, answer_error
-from toolrack_runner.server.http.invoke import Invoke, forget
+from toolrack_runner.server.http.invoke_route import InvokeRoute, forget
 from toolrack_runner.server.http.runner import Runner
 from toolrack_runner.version import VERSION
 
@@ -30,7 +30,7 @@ def make_app(
     """Makes the app. `lifespan` sets `app.state.runner`."""
     app = Starlette(
         routes=[
-            Route("/invoke", Invoke(), methods=["POST"]),
+            Route("/invoke", InvokeRoute(), methods=["POST"]),
             Route("/check", Check(), methods=["POST"]),
             Route("/forget", forget, methods=["POST"]),
             Route("/health", health, methods=["GET"]),
@@ -57,7 +57,7 @@ class Authentication:
             scope["is_trusted"] = self._expected is None or hmac.compare_digest(token, self._expected)
             if not scope["is_trusted"] and scope["path"] != "/health":
                 sentence = "the secret of this runner is needed: send it as Authorization: Bearer"
-                await HttpError("TOKEN_INVALID", sentence).response()(scope, receive, send)
+                await HttpError("TOKEN_INVALID", sentence).answer().response()(scope, receive, send)
                 return
         await self.app(scope, receive, send)
 

@@ -10,15 +10,22 @@ from toolrack_runner.wire.json_depth import TooDeepError, read_json
 
 #: The most bytes of a body. It has room for files of 512 KB in which each byte is escaped, and for arguments of 256 KB.
 BODY_BYTES_MAX = 4 << 20
+#: The most bytes of the body of a call. It also has room for files for the arguments: 8 MB, which are 10.7 MB in base64.
+CALL_BYTES_MAX = 12 << 20
 #: The most levels of a body. Arguments may have 32 levels, and the body adds two.
 DEPTH_MAX = 34
 _SHA256 = re.compile(r"[0-9a-f]{64}", re.ASCII)
 
 
 async def read_body(request: Request, *known: str) -> "Body":
-    """Reads the body. Raises HttpError if it is not an object, or has a field that is not in `known`."""
+    """Reads the body of a request. Raises HttpError, as `parse_body` does."""
+    return parse_body(await read_bytes(request), *known)
+
+
+def parse_body(data: bytes, *known: str) -> "Body":
+    """Parses a body. Raises HttpError if it is not an object, or has a field that is not in `known`."""
     try:
-        value = read_json(await _read_bytes(request), DEPTH_MAX)
+        value = read_json(data, DEPTH_MAX)
     except TooDeepError:
         raise _invalid(f"the body has more than {DEPTH_MAX} levels of arrays and objects") from None
     except ValueError as error:
@@ -86,16 +93,17 @@ class Body:
         return value
 
 
-async def _read_bytes(request: Request) -> bytes:
+async def read_bytes(request: Request, bytes_max: int = BODY_BYTES_MAX) -> bytes:
+    """The bytes of a body. Raises HttpError if there are too many, or if the caller leaves before the last one."""
     length = request.headers.get("content-length", "")
     data = bytearray()
     try:
-        if length.isdigit() and int(length) > BODY_BYTES_MAX:
-            raise _too_large()
+        if length.isdigit() and int(length) > bytes_max:
+            raise too_large(bytes_max)
         async for part in request.stream():
             data += part
-            if len(data) > BODY_BYTES_MAX:
-                raise _too_large()
+            if len(data) > bytes_max:
+                raise too_large(bytes_max)
     except ClientDisconnect:
         raise _invalid("the caller closed the connection before the whole body arrived") from None
     return bytes(data)
@@ -105,5 +113,6 @@ def _invalid(message: str) -> HttpError:
     return HttpError("BODY_INVALID", message)
 
 
-def _too_large() -> HttpError:
-    return HttpError("BODY_TOO_LARGE", f"the body has more than {BODY_BYTES_MAX} bytes")
+def too_large(bytes_max: int) -> HttpError:
+    """The error for a body above its limit."""
+    return HttpError("BODY_TOO_LARGE", f"the body has more than {bytes_max} bytes")

@@ -8,13 +8,14 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from toolrack_runner.server.http.body import Body, read_body
-from toolrack_runner.server.http.event_stream import NDJSON
 from toolrack_runner.server.http.http_error import answer_error
+from toolrack_runner.server.http.http_events import NDJSON
 from toolrack_runner.server.http.invoke import common_fields
 from toolrack_runner.server.http.locks import lock_in, packages_unavailable
 from toolrack_runner.server.http.progress_stream import ProgressStream
 from toolrack_runner.server.http.runner import Runner
 from toolrack_runner.server.http.sources import SOURCE_FIELDS, checked_source, source_digest
+from toolrack_runner.server.http.unless_gone import unless_gone
 from toolrack_runner.server.packages.refusal import PackagesRefusedError, PackagesUnavailableError
 from toolrack_runner.server.pool.fair_queue import THE_SERVICE
 from toolrack_runner.server.pool.outcome import Observed
@@ -74,7 +75,7 @@ async def check(request: Request, listener: "Listener | None") -> Response:
     body = _read(await read_body(request, "name", *SOURCE_FIELDS, "deadlineMs", "tenant", "lock"))
     level = await runner.require_level(None)
     pool = runner.require_pool()
-    async with runner.place(request, runner.checks, body.tenant, "module checks"):
+    async with unless_gone(request), runner.place(runner.checks, body.tenant, "module checks"):
         checked = await _check(runner, pool, body, listener)
         runner.pause_for_server_time(runner.checks, body.tenant, checked.observed.server_seconds)
     answer = {key: value for key, value in checked.report.items() if key != "stage"}

@@ -1,6 +1,7 @@
-"""Errors of the HTTP routes, in the format of Google's APIs. They concern the request or the runner, never the tool."""
+"""Errors of the routes, in the format of Google's APIs. They concern the request or the runner, never the tool."""
 
 import logging
+from collections.abc import Mapping
 
 import orjson
 from starlette.exceptions import HTTPException
@@ -8,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from toolrack_runner.errors import ERROR_CODES
+from toolrack_runner.server.http.answer import Answer
 
 _log = logging.getLogger("toolrack_runner")
 _OF_STATUS = {404: "ROUTE_NOT_FOUND", 405: "METHOD_NOT_ALLOWED"}
@@ -21,7 +23,7 @@ class HttpError(Exception):
         self.code = code
         self.retry_after_seconds = retry_after_seconds
 
-    def response(self) -> Response:
+    def answer(self) -> Answer:
         """The answer for this error, with the HTTP status of its code."""
         kind = ERROR_CODES[self.code]
         body = {
@@ -32,23 +34,24 @@ class HttpError(Exception):
                 "details": [{"reason": self.code}],
             }
         }
-        headers = {"Cache-Control": "private, no-store"}
-        if self.retry_after_seconds is not None:
-            headers["Retry-After"] = str(self.retry_after_seconds)
-        return Response(orjson.dumps(body), kind.http_status, headers, "application/json")
+        return Answer(orjson.dumps(body), kind.http_status, self.retry_after_seconds)
 
 
-async def answer_error(request: Request, error: Exception) -> Response:
-    """The answer to a request whose handler has raised `error`.
-
-    If the error was not expected, its reason is only in the log.
-    """
-    if isinstance(error, HttpError):
-        return error.response()
+async def answer_error(_request: Request, error: Exception) -> Response:
+    """The HTTP response to a request whose handler has raised `error`."""
     if isinstance(error, HTTPException):  # No route has this path and method.
         code = _OF_STATUS.get(error.status_code, "REQUEST_MALFORMED")
         message = "the runner has POST /check, POST /invoke, POST /forget and GET /health"
-        return HttpError(code, message).response()
-    extra = getattr(request.state, "log_fields", {})
-    _log.error("a request failed", exc_info=error, extra=extra)
-    return HttpError("INTERNAL", "the runner failed; its log has the reason").response()
+        error = HttpError(code, message)
+    return error_answer(error).response()
+
+
+def error_answer(error: Exception, log_fields: Mapping[str, str] | None = None) -> Answer:
+    """The answer to a request whose handler has raised `error`.
+
+    If the error was not expected, its reason is only in the log, in a line with `log_fields`.
+    """
+    if isinstance(error, HttpError):
+        return error.answer()
+    _log.error("a request failed", exc_info=error, extra=log_fields)
+    return HttpError("INTERNAL", "the runner failed; its log has the reason").answer()

@@ -1,22 +1,21 @@
-"""`POST /invoke` runs one call in a process of its own. `POST /forget` ends the children that wait for a module's calls."""
+"""Runs a call that came as JSON, over HTTP or in a frame, in a process of its own."""
 
 import logging
 import re
 import time
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import orjson
-from starlette.background import BackgroundTask
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
 
 from toolrack_runner.hosts import Host, is_address, read_host, why_no_address
 from toolrack_runner.limits import HOSTS_MAX
-from toolrack_runner.server.http.body import Body, read_body
-from toolrack_runner.server.http.event_stream import NDJSON, EventStream
-from toolrack_runner.server.http.http_error import HttpError, answer_error
+from toolrack_runner.server.http.answer import Answer
+from toolrack_runner.server.http.attached import attached_in
+from toolrack_runner.server.http.body import Body, parse_body
+from toolrack_runner.server.http.event_stream import EventStream
+from toolrack_runner.server.http.http_error import HttpError, error_answer
 from toolrack_runner.server.http.locks import environment_in, environment_of_call, lock_in
 from toolrack_runner.server.http.runner import Runner
 from toolrack_runner.server.http.sources import called_source
@@ -25,7 +24,7 @@ from toolrack_runner.server.pool.call_events import CallEvents
 from toolrack_runner.server.pool.outcome import CallOutcome, Observed
 from toolrack_runner.server.pool.warm_queue import Key
 from toolrack_runner.server.settings import LEVELS
-from toolrack_runner.wire.child_messages import SourceText
+from toolrack_runner.wire.child_messages import REUSE_MAX, SourceText
 from toolrack_runner.wire.frames import JsonObject, JsonValue
 from toolrack_runner.wire.zygote_messages import Limits
 
@@ -37,6 +36,16 @@ if TYPE_CHECKING:
 DEADLINE_MS = 30_000
 #: The longest deadline, in milliseconds: a definition may ask for one hour.
 DEADLINE_MS_MAX = 3_600_000
+
+#: The fields of a body. Any other is refused.
+_FIELDS = (
+    *("module", "sha256", "tool", "source", "files", "arguments", "context", "deadlineMs"),
+    *("limits", "network", "tenant", "invocationId", "traceparent", "stream", "environment", "lock"),
+    *("reuse", "session", "attached"),
+)
+
+#: The shortest wait in the queue that is taken from the deadline of a call.
+_COUNTED_SECONDS = 0.1
 
 _TRACEPARENT = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}", re.ASCII)
 
@@ -55,34 +64,24 @@ class _InvokeBody(NamedTuple):
     lock: "Lock | None"
 
 
-class Invoke:
-    """The route as an ASGI app, because events are sent before the outcome of a call is known."""
+async def invoke(runner: Runner, data: bytes, stream: EventStream | None) -> Answer:
+    """Runs the call of this body. Answers with status 200 and its outcome, even if the tool has failed. Raises no error.
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        stream = EventStream(send)
-        request = Request(scope, receive)
-        try:
-            response = await invoke(request, stream)
-        except Exception as error:
-            if not stream.has_begun:
-                raise
-            # If the stream ends without an outcome, the caller knows that something has failed.
-            stream.stop()
-            await answer_error(request, error)
-            return
-        await (stream.end(response) if stream.has_begun else response(scope, receive, send))
-
-
-async def invoke(request: Request, stream: EventStream) -> Response:
-    """Runs a call. Answers 200 with its outcome, even if the tool has failed.
-
-    If the caller wants events, `stream` gets them.
+    If the caller wants events, `stream` gets them. If the caller leaves, the task of this function must be cancelled.
     """
-    runner: Runner = request.app.state.runner
-    body = await _read(request)
+    log_fields: dict[str, str] = {}
+    try:
+        body = _read(parse_body(data, *_FIELDS), allows_reuse=runner.settings.reuse)
+        log_fields = body.call.log_fields
+        return await _run(runner, body, stream)
+    except Exception as error:  # noqa: BLE001 - the caller gets an answer for every error
+        return error_answer(error, log_fields)
+
+
+async def _run(runner: Runner, body: _InvokeBody, stream: EventStream | None) -> Answer:
+    """Runs a call. Raises HttpError if nothing was run."""
     call, source = body.call, body.source
     started = time.monotonic()
-    request.state.log_fields = call.log_fields
     key = call.key
     if source is None:
         source = runner.sources.find(key.sha256)
@@ -93,13 +92,13 @@ async def invoke(request: Request, stream: EventStream) -> Response:
     if body.spec_fault is not None:
         fault = body.spec_fault
         sentence = f"the spec of {call.tool} can't be used, and nothing was run: {fault}, and upload the module again."
-        outcome = CallOutcome(code="MODULE_BROKEN", error=sentence)
-        return Response(_answer(outcome, level), media_type="application/json")
+        return Answer(_answer(CallOutcome(code="MODULE_BROKEN", error=sentence), level))
     pool = runner.require_pool()
     events = None
-    if NDJSON in request.headers.get("accept", ""):
+    if stream is not None:
         events = stream.events = CallEvents(stream.wake, with_values=body.with_values)
-    async with runner.place(request, runner.calls, key.tenant, "calls"):
+    queued = time.monotonic()
+    async with runner.place(runner.calls, key.tenant, "calls", call.attached):
         # The source is stored only when the call may run. A call that is refused because too many wait must not push out
         # sources of other users.
         runner.sources.keep(key.tenant, key.sha256, source)
@@ -110,14 +109,30 @@ async def invoke(request: Request, stream: EventStream) -> Response:
             ) as found:
                 outcome = await run_call(pool, _in_environment(call, found, started), source, events)
         else:
-            outcome = await run_call(pool, call, source, events)
+            outcome = await run_call(pool, _after_queue(call, queued), source, events)
         runner.pause_for_server_time(runner.calls, key.tenant, outcome.observed.server_seconds)
     if outcome.code == "WORKER_DIED":
         extra = call.log_fields | {"reason": outcome.error}
         _log.warning("the worker of a call was lost", extra=extra)
-    # This task makes new children only after the answer is sent, so that it does not delay the answer.
-    refill = BackgroundTask(pool.refill, key)
-    return Response(_answer(outcome, level), media_type="application/json", background=refill)
+    # New children are made only after the answer is sent, so that they do not delay the answer.
+    return Answer(_answer(outcome, level), afterwards=partial(pool.refill, key))
+
+
+def _after_queue(call: Call, queued: float) -> Call:
+    """The call with what is left of its deadline after its wait since `queued`. Raises HttpError if nothing is left.
+
+    A wait below _COUNTED_SECONDS does not count, so that most messages have the deadline that the author wrote.
+    """
+    waited = time.monotonic() - queued
+    if waited < _COUNTED_SECONDS:
+        return call
+    left = call.deadline_seconds - waited
+    if left <= 0:
+        sentence = (
+            "the call waited in the queue of the runner until its deadline, and nothing was run; try again"
+        )
+        raise HttpError("RUNNER_BUSY", sentence, retry_after_seconds=1)
+    return replace(call, deadline_seconds=max(0.1, round(left, 1)))
 
 
 def _in_environment(call: Call, environment: "Environment", started: float) -> Call:
@@ -126,29 +141,22 @@ def _in_environment(call: Call, environment: "Environment", started: float) -> C
     return replace(call, environment=environment, deadline_seconds=max(left, 0.001))
 
 
-async def forget(request: Request) -> Response:
-    """Ends waiting children. Answers 204, even if none has waited. Running calls go on, and later calls work as usual."""
-    runner: Runner = request.app.state.runner
-    body = await read_body(request, "tenant", "module", "sha256")
-    module, sha256 = body.text("module", characters_max=128), body.digest("sha256")
-    tenant = body.tenant()
-    if runner.pool is not None:
-        runner.pool.forget(module, sha256, tenant)
-    return Response(status_code=204)
+def _read(body: Body, *, allows_reuse: bool) -> _InvokeBody:
+    """The fields of a call; raises HttpError.
 
-
-async def _read(request: Request) -> _InvokeBody:
-    """The body of a request to `/invoke`; raises HttpError."""
-    body = await read_body(
-        request,
-        *("module", "sha256", "tool", "source", "files", "arguments", "context", "deadlineMs"),
-        *("limits", "network", "tenant", "invocationId", "traceparent", "stream", "environment", "lock"),
-    )
+    Without `allows_reuse`, and for a call with secrets, the process serves no other call.
+    """
     sha256 = body.digest("sha256")
     limits, min_isolation = _limits(body.an_object("limits", default={}))
     hosts, spec_fault = _network(body.get("network", []))
     lock = lock_in(body)
     environment = environment_in(body, lock)
+    context = body.an_object("context", default={})
+    reuse = body.whole_number("reuse", 1, REUSE_MAX, default=1)
+    session = "" if body.get("session") is None else body.text("session", characters_max=256)
+    if not allows_reuse or context.get("secrets"):
+        reuse = 1
+    arguments = body.an_object("arguments")
     call = Call(
         key=Key(
             tenant=body.text("tenant", characters_max=256),
@@ -157,13 +165,16 @@ async def _read(request: Request) -> _InvokeBody:
             limits=limits,
             network=hosts,
             environment=environment,
+            reuse=reuse,
+            session=session if reuse > 1 else None,
         ),
         tool=body.text("tool", characters_max=128),
-        arguments=body.an_object("arguments"),
-        context=body.an_object("context", default={}),
+        arguments=arguments,
+        context=context,
         deadline_seconds=body.whole_number("deadlineMs", 1, DEADLINE_MS_MAX, default=DEADLINE_MS) / 1000,
         invocation_id=body.text("invocationId", characters_max=128),
         traceparent=_traceparent(body.optional_text("traceparent")),
+        attached=attached_in(body, arguments),
     )
     source = called_source(body, call.key.module, sha256)
     return _InvokeBody(
@@ -219,10 +230,16 @@ def _answer(outcome: CallOutcome, level: str) -> bytes:
     answer: dict[str, object] = {"outcome": "failure" if outcome.code else "success"}
     if outcome.code:
         answer |= {"code": outcome.code, "error": outcome.error}
+        if outcome.kind is not None:
+            answer["kind"] = outcome.kind
     elif outcome.value is not None:
         answer["value"] = orjson.Fragment(outcome.value)
     else:
         answer["text"] = outcome.text
+    if outcome.content is not None:
+        answer["content"] = orjson.Fragment(outcome.content)
+    if outcome.observed.served:
+        answer["reused"] = outcome.observed.served
     return orjson.dumps(answer | common_fields(outcome.observed, level))
 
 

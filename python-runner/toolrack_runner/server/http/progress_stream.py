@@ -7,7 +7,7 @@ import orjson
 from starlette.responses import Response
 from starlette.types import Send
 
-from toolrack_runner.server.http.event_stream import START
+from toolrack_runner.server.http.http_events import START
 
 
 class ProgressStream:

@@ -1,13 +1,10 @@
 """What all routes share, and how much of the runner one user may use."""
 
-import asyncio
-from collections import OrderedDict
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections import Counter, OrderedDict
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
-
-from starlette.requests import Request
 
 from toolrack_runner.server.http.http_error import HttpError
 from toolrack_runner.server.level.measurement import ONLY_LINUX, Measurement
@@ -35,10 +32,11 @@ SERVER_SECONDS: Final = 0.003
 PAUSE_TIMES: Final = 8
 #: The longest pause, in seconds, after a call or check that took much time of the server process.
 SERVER_PAUSE_SECONDS_MAX: Final = 1.0
+#: The most bytes of the files for arguments, in base64, of all calls that wait or run, because they are in the memory of the
+#: server process. There is room for 23 calls with the most files. Each user may have half of it.
+ATTACHED_BYTES_MAX: Final = 256 << 20
 #: The most bytes of all stored sources. 64 MB are enough for 250 modules of one file, each of the largest size.
 SOURCES_BYTES_MAX: Final = 64 << 20
-#: How many seconds a call or check runs before the runner starts to watch its connection. Most of them end sooner.
-UNWATCHED_SECONDS: Final = 0.1
 
 
 def shares_of_calls(slots: int, user_slots: int | None) -> Shares:
@@ -105,6 +103,8 @@ class Runner:
     measurement: Measurement
     sources: Sources = field(default_factory=Sources)
     _packages: "Packages | None" = None
+    #: The bytes of the files for arguments, by the users whose calls wait or run.
+    _attached: Counter[str] = field(default_factory=Counter)
 
     @property
     def packages(self) -> "Packages":
@@ -113,8 +113,8 @@ class Runner:
             from toolrack_runner.server.packages.packages import Packages
 
             self._packages = Packages(self.settings.packages, is_for_one_user=self.settings.is_for_one_user)
-            if (pool := self.pool) is not None:
-                self._packages.environments.is_held = lambda digest: digest in pool.environments_in_use()
+            if self.pool is not None:
+                self._packages.environments.held = self.pool.environments_in_use
         return self._packages
 
     def require_pool(self) -> Pool:
@@ -139,15 +139,19 @@ class Runner:
         return measured
 
     @asynccontextmanager
-    async def place(self, request: Request, queue: FairQueue, tenant: str, what: str) -> AsyncIterator[None]:
+    async def place(
+        self, queue: FairQueue, tenant: str, what: str, attached: Sequence[Mapping[str, str]] = ()
+    ) -> AsyncIterator[None]:
         """Waits until a call or check of this user may run, and counts it as running during the `with` block.
 
-        `what` names the work in messages, such as `calls`. Raises HttpError if too many wait, if no child can be made, or if
-        the caller closes the connection.
+        `what` names the work in messages, such as `calls`. Raises HttpError if too many wait, or if no child can be made, or
+        if the calls together have too many files for their arguments (`attached`).
         """
         try:
-            async with _unless_gone(request), queue.place(tenant):
-                yield
+            # Most calls have no files.
+            with self._holding(tenant, attached) if attached else nullcontext():
+                async with queue.place(tenant):
+                    yield
         except QueueFullError as full:
             sentence = (
                 f"{full.count} of your {what} run or wait, as many as one user may have; "
@@ -160,6 +164,22 @@ class Runner:
             raise HttpError("PACKAGES_UNAVAILABLE", f"{error}") from None
         except PoolError as error:
             raise HttpError("RUNNER_UNAVAILABLE", f"{error}", retry_after_seconds=1) from None
+
+    @contextmanager
+    def _holding(self, tenant: str, files: Sequence[Mapping[str, str]]) -> Iterator[None]:
+        """Counts the files for the arguments of a call during the `with` block. Raises HttpError if there are too many."""
+        size = sum(len(file["data"]) for file in files)
+        share = ATTACHED_BYTES_MAX if self.settings.is_for_one_user else ATTACHED_BYTES_MAX // 2
+        if self._attached[tenant] + size > share or self._attached.total() + size > ATTACHED_BYTES_MAX:
+            sentence = "the calls that run or wait have as many files for their arguments as fit into the memory; try again"
+            raise HttpError("RUNNER_BUSY", sentence, retry_after_seconds=1)
+        self._attached[tenant] += size
+        try:
+            yield
+        finally:
+            self._attached[tenant] -= size
+            if not self._attached[tenant]:
+                del self._attached[tenant]
 
     def pause_for_server_time(self, queue: FairQueue, tenant: str, server_seconds: float) -> None:
         """Makes a user pause in this queue, if a call or check of the user took too much time of the server process.
@@ -177,32 +197,3 @@ class Runner:
             self._packages.close()
         if self.pool is not None:
             self.pool.close()
-
-
-@asynccontextmanager
-async def _unless_gone(request: Request) -> AsyncIterator[None]:
-    """Runs the `with` block. If the caller disconnects meanwhile, cancels the block and raises HttpError."""
-    working = asyncio.current_task()
-    assert working is not None
-    has_gone = False
-
-    async def watch() -> None:
-        nonlocal has_gone
-        await asyncio.sleep(UNWATCHED_SECONDS)
-        # The body was read before, so the next message tells that the connection has ended.
-        while (await request.receive())["type"] != "http.disconnect":
-            pass
-        has_gone = True
-        working.cancel()
-
-    watching = asyncio.create_task(watch())
-    try:
-        yield
-    except asyncio.CancelledError:
-        if not has_gone:
-            raise
-        raise HttpError("CANCELLED", "the caller closed the connection before the answer") from None
-    finally:
-        watching.cancel()
-        if has_gone:
-            working.uncancel()

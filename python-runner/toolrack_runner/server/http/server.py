@@ -13,6 +13,7 @@ import uvicorn
 from starlette.applications import Starlette
 
 from toolrack_runner.server.base_folder import remove_base
+from toolrack_runner.server.frames.door import Door
 from toolrack_runner.server.http.app import make_app
 from toolrack_runner.server.http.runner import Runner, shares_of_calls, shares_of_checks
 from toolrack_runner.server.level.measurement import Measurement
@@ -66,14 +67,18 @@ def run_server(
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         runner = app.state.runner = make_runner(settings, opening, first, clear)
+        door = Door(opening.base)
         if settings.has_parent:
-            asyncio.get_running_loop().add_reader(0, _on_standard_input, runner, opening.base)
-        _tell_address(listener)
+            asyncio.get_running_loop().add_reader(0, _on_standard_input, runner, opening.base, door)
+        if secret is not None:
+            await door.open(runner, secret)
+        _tell_address(listener, door.path)
         sweeping = asyncio.create_task(_sweep_packages(runner))
         try:
             yield
         finally:
             sweeping.cancel()
+            await door.close(GRACE_SECONDS)
             runner.close()
             remove_base(opening.base)
 
@@ -106,15 +111,18 @@ async def _sweep_packages(runner: Runner) -> None:
             await runner.packages.environments.open()
 
 
-def _tell_address(listener: socket.socket) -> None:
-    """Writes the runner's address and pid, as the only line on standard output."""
+def _tell_address(listener: socket.socket, path: str | None) -> None:
+    """Writes the runner's address, its pid and the path of its socket, as the only line on standard output."""
     host, port = listener.getsockname()[:2]
     host = f"[{host}]" if ":" in host else host
-    sys.stdout.write(orjson.dumps({"listening": f"http://{host}:{port}", "pid": os.getpid()}).decode() + "\n")
+    line: dict[str, object] = {"listening": f"http://{host}:{port}", "pid": os.getpid()}
+    if path is not None:
+        line["socket"] = path
+    sys.stdout.write(orjson.dumps(line).decode() + "\n")
     sys.stdout.flush()
 
 
-def _on_standard_input(runner: Runner, base: str) -> None:
+def _on_standard_input(runner: Runner, base: str, door: Door) -> None:
     """Stops the runner if standard input has ended, because then the parent has ended too.
 
     No process and no file is left behind.
@@ -123,4 +131,5 @@ def _on_standard_input(runner: Runner, base: str) -> None:
         return
     runner.close()
     remove_base(base)
+    door.remove()
     os._exit(0)

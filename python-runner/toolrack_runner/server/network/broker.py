@@ -35,15 +35,19 @@ class ConnectError(Exception):
     """The connection was refused or failed. The tool sees the text."""
 
 
+class DeniedError(ConnectError):
+    """The tool may not connect to this host, whether it can be reached or not."""
+
+
 async def connect(
     hosts: tuple[Host, ...], allowed: tuple[Network, ...], wish: Connect, look_up: LookUp
 ) -> socket.socket:
-    """Makes a connected, blocking TCP socket. `wish` is the request of the child. Raises ConnectError."""
+    """Makes a connected, blocking TCP socket. `wish` is the request of the child. Raises ConnectError and DeniedError."""
     name, port = wish
     if not is_named(hosts, name, port):
         # The name is visible ASCII (`wire/parse_child_message.py`), and only the tool that has asked for it sees it.
         host = f"{name}:{port}" if len(name) <= NAME_SHOWN_MAX else f"port {port} of this host"
-        raise ConnectError(f"{host} is not in the spec's network: name it there, as host or host:port")
+        raise DeniedError(f"{host} is not in the spec's network: name it there, as host or host:port")
     try:
         async with asyncio.timeout(CONNECT_SECONDS):
             return await _connect(await look_up(name, port), allowed)
@@ -62,7 +66,7 @@ async def _connect(found: list[Address], allowed: tuple[Network, ...]) -> socket
     loop = asyncio.get_running_loop()
     # If only one address of a host is not public, the connection is refused too.
     if not found or not all(is_public(str(address[0]), allowed) for *_, address in found):
-        raise ConnectError(
+        raise DeniedError(
             "the host's name leads to an address that is not public; "
             "the operator can allow it with TOOLRACK_RUNNER_NETWORK_ALLOW"
         )

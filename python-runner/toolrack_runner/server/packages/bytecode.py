@@ -10,7 +10,6 @@ from pathlib import Path
 from toolrack_runner.packages_path import PACKAGES_PATH
 from toolrack_runner.server.packages.places import AT_ONCE
 from toolrack_runner.server.packages.program import Bounds, run_program
-from toolrack_runner.server.packages.refusal import DiskFullError
 
 _SCRIPT = str(Path(__file__).with_name("compile_files.py"))
 #: The most memory of all processes that compile for one runner.
@@ -28,7 +27,7 @@ DEATHS_MAX = 10
 async def compile_all(folder: Path, sources: Sequence[str], cpu_seconds: int) -> None:
     """Compiles `sources`, paths in `folder`. Files that cannot be compiled are left as they are.
 
-    Raises DiskFullError.
+    Raises OSError if the disk is full.
     """
     processes = min(PROCESSES_MAX, os.cpu_count() or 1)
     shares = [sources[at::processes] for at in range(processes)]
@@ -52,7 +51,7 @@ async def _compile(folder: Path, sources: Sequence[str], cpu_seconds: int) -> No
         given = "".join(f"{path}\n" for path in sources).encode("utf-8", "surrogateescape")
         ended = await run_program(command, {"LANG": "C.UTF-8"}, bounds, given=given, on_line=note)
         if ended.status in (errno.ENOSPC, errno.EDQUOT):
-            raise DiskFullError
+            raise OSError(ended.status, os.strerror(ended.status))
         if ended.status == 0:
             return
         # The file at which the process has died is left out.

@@ -3,8 +3,9 @@
 import asyncio
 import errno
 import logging
+import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,13 +19,18 @@ from toolrack_runner.server.packages.kept import KeptEnvironments
 from toolrack_runner.server.packages.lock import Lock
 from toolrack_runner.server.packages.places import Waiting, places_for
 from toolrack_runner.server.packages.progress import Listener, Progress
-from toolrack_runner.server.packages.records import differs_from_records
 from toolrack_runner.server.packages.refusal import DiskFullError, PackagesUnavailableError
+from toolrack_runner.server.packages.to_the_end import to_the_end
 from toolrack_runner.server.packages.tree import remove_tree
 from toolrack_runner.server.packages.uv import Uv
-from toolrack_runner.server.packages.watch import to_the_end
 from toolrack_runner.server.packages.wheel_cache import OwnCache, WheelCache
 from toolrack_runner.server.pool.fair_queue import THE_SERVICE
+
+#: How many seconds after its last verification an environment that is used is verified again. Files of packages change only
+#: by accident, so minutes are soon enough.
+VERIFY_AGAIN_SECONDS = 600.0
+#: How many times longer the pause is than the verification before it. So all of them take at most 1% of a processor.
+VERIFY_AGAIN_PAUSES = 100
 
 _log = logging.getLogger("toolrack_runner")
 
@@ -43,6 +49,8 @@ class _Build:
     progress: Progress = field(default_factory=Progress)
     #: How many callers wait for it.
     waiting: int = 0
+    #: Whether a caller whose time was up has left it to go on.
+    goes_on: bool = False
 
 
 class Environments:
@@ -53,25 +61,57 @@ class Environments:
         self._kept = KeptEnvironments(self.folders)
         self._cache = WheelCache(self.folders, settings)
         self._builds: dict[str, _Build] = {}
+        #: The verifications that run now.
+        self._verifying: dict[str, asyncio.Task[Environment | None]] = {}
+        #: The verification of an environment that is used, and when the next one may begin.
+        self._again: asyncio.Task[None] | None = None
+        self._again_from = 0.0
         self._uses: Counter[str] = Counter()
         self._places = places_for(asyncio.get_running_loop(), is_for_one_user=is_for_one_user)
         self._swept: asyncio.Task[None] | None = None
-        #: Whether children of the pool have an environment.
-        self.is_held: Callable[[str], bool] = lambda _digest: False
+        #: The digests of the environments that children of the pool have. Called only in the thread of the event loop.
+        self.held: Callable[[], Iterable[str]] = tuple
 
     async def find(
         self, digest: str, user: str = THE_SERVICE, seconds: float | None = None
     ) -> Environment | None:
-        """The environment of a digest, verified once in this process. None if it has to be built."""
+        """The environment of a digest, if its folder is the one that this process has verified. None if it has to be built.
+
+        The files are compared again from time to time, behind the calls.
+        """
         found = self._kept.verified(digest)
         if found is None and (build := self._builds.get(digest)) is not None:
             found = await self._result(digest, build, user, None, seconds)
         if found is None:
-            await self.open()
-            found = await asyncio.to_thread(self._kept.verify, digest)
+            found = await self._verify(digest)
         if found is not None:
             await self._used_by(user, digest)
+            now = time.monotonic()
+            is_due = self._kept.verified_at(digest) + VERIFY_AGAIN_SECONDS <= now
+            if is_due and self._again is None and self._again_from <= now:
+                self._again = asyncio.create_task(self._verify_again(digest))
         return found
+
+    async def _verify_again(self, digest: str) -> None:
+        began = time.monotonic()
+        try:
+            with self.use(digest):
+                await self._verify(digest)
+        except OSError as error:
+            _log.warning("an environment was not verified again", extra={"reason": error.strerror})
+        finally:
+            now = time.monotonic()
+            self._again, self._again_from = None, now + VERIFY_AGAIN_PAUSES * (now - began)
+
+    async def _verify(self, digest: str) -> Environment | None:
+        """The environment, if it is on the disk. Callers who need it at the same time share one verification."""
+        await self.open()
+        running = self._verifying.get(digest)
+        if running is None:
+            running = asyncio.create_task(asyncio.to_thread(self._kept.verify, digest))
+            self._verifying[digest] = running
+            running.add_done_callback(lambda _: self._verifying.pop(digest))
+        return await asyncio.shield(running)
 
     async def for_lock(
         self,
@@ -120,9 +160,11 @@ class Environments:
 
     @asynccontextmanager
     async def work(
-        self, progress: Progress, place: Waiting, seconds: float | None = None
+        self, progress: Progress, place: Waiting, seconds: float | None = None, lock: Lock | None = None
     ) -> AsyncIterator[Work]:
         """A new folder with an own cache, when there is a place. It is removed at the end of the `with` block.
+
+        With a lock, the cache has its wheels, otherwise only the metadata of all wheels.
 
         What is new in the cache is kept if the block ends without an error.
 
@@ -138,14 +180,16 @@ class Environments:
                 )
                 folder = self.folders.new_work()
                 try:
-                    cache = await to_the_end(self._cache.lend, folder / "cache")
+                    cache = await to_the_end(
+                        asyncio.to_thread(self._cache.lend, folder / "cache", lock and lock.packages)
+                    )
                     try:
                         yield Work(folder, cache)
                     except asyncio.CancelledError:
                         # The time is up, or all callers have left. The next one goes on with the wheels that are complete.
-                        await to_the_end(self._cache.keep, cache)
+                        await to_the_end(asyncio.to_thread(self._cache.keep, cache))
                         raise
-                    await to_the_end(self._cache.keep, cache)
+                    await to_the_end(asyncio.to_thread(self._cache.keep, cache))
                 finally:
                     await asyncio.shield(asyncio.to_thread(remove_tree, folder))
         except TimeoutError:
@@ -155,8 +199,11 @@ class Environments:
             ) from None
         except (OSError, DiskFullError) as error:
             failure = error if isinstance(error, DiskFullError) else self._of_disk(error)
-            if isinstance(failure, DiskFullError):
-                # The cache is the largest part that can be made again.
+            if isinstance(failure, DiskFullError) and (
+                isinstance(error, OSError) or self._cache.lacks_room()
+            ):
+                # The cache is the largest part that can be made again. It belongs to all users, so the words of uv alone
+                # are no reason to remove it: they may repeat texts of packages.
                 with suppress(OSError):
                     await asyncio.to_thread(self._cache.clear)
             raise failure from None
@@ -173,6 +220,8 @@ class Environments:
         """Ends all builds. Their processes are killed. Other runners may remove the environments."""
         for build in self._builds.values():
             build.task.cancel()
+        if self._again is not None:
+            self._again.cancel()
         self._kept.close()
         self.folders.close()
 
@@ -195,7 +244,8 @@ class Environments:
                 is_late = not done
         finally:
             build.waiting -= 1
-            if not build.waiting and not (is_late and build.place.has_begun) and not build.task.done():
+            build.goes_on |= is_late and build.place.has_begun
+            if not build.waiting and not build.goes_on and not build.task.done():
                 # Nobody may join a build that ends.
                 self._builds.pop(digest, None)
                 build.task.cancel()
@@ -218,8 +268,7 @@ class Environments:
         self, lock: Lock, progress: Progress, place: Waiting, seconds: float | None
     ) -> Environment:
         try:
-            await self.open()
-            found = await asyncio.to_thread(self._kept.verify, lock.digest)
+            found = await self._verify(lock.digest)
             if found is not None:
                 return found
             if place.must_wait:
@@ -231,37 +280,31 @@ class Environments:
     async def _built(
         self, lock: Lock, progress: Progress, place: Waiting, seconds: float | None
     ) -> Environment:
-        async with self.work(progress, place, seconds) as work:
+        async with self.work(progress, place, seconds, lock) as work:
             progress.say("installing the packages")
             made = await self._install(lock, work, progress)
         for user in place.users:
             # Before the count: otherwise the new one would not count for its users.
             await self._used_by(user, lock.digest)
-        await asyncio.to_thread(
-            self._kept.evict,
-            self._settings.count,
-            lambda digest: digest == lock.digest or self._is_in_use(digest),
-        )
-        await asyncio.to_thread(self._cache.trim)
+        in_use = frozenset({lock.digest, *self._uses, *self.held()})
+        if await asyncio.to_thread(self._kept.evict, self._settings.count, in_use):
+            await asyncio.to_thread(self._cache.trim)
         return made
 
     async def _install(self, lock: Lock, work: Work, progress: Progress) -> Environment:
         folder, cache = work
-        manifest = await install(self._uv, self._settings, lock, folder, cache, progress.say)
-        if await asyncio.to_thread(differs_from_records, folder / "target", manifest.files):
-            # A file of the cache was changed on the disk, or a publisher lists wrong hashes. So everything is downloaded
-            # again. It is kept only if its hashes are right now: a wheel with wrong ones must not cost others anything.
+        made = await install(self._uv, self._settings, lock, folder, cache, progress.say)
+        if not made.is_as_listed:
+            # A file of the cache was changed on the disk, or a publisher lists wrong files. So everything is downloaded
+            # again. It is kept only if its list is right now: a wheel with a wrong one must not cost others anything.
             await asyncio.to_thread(remove_tree, folder / "target")
             await asyncio.to_thread(remove_tree, cache.folder)
             cache.folder.mkdir()
             fresh = OwnCache(cache.folder)
-            manifest = await install(self._uv, self._settings, lock, folder, fresh, progress.say)
-            if await asyncio.to_thread(differs_from_records, folder / "target", manifest.files):
+            made = await install(self._uv, self._settings, lock, folder, fresh, progress.say)
+            if not made.is_as_listed:
                 await asyncio.to_thread(remove_tree, cache.folder)
-        return await asyncio.to_thread(self._kept.add, folder / "target", manifest)
-
-    def _is_in_use(self, digest: str) -> bool:
-        return self._uses[digest] > 0 or self.is_held(digest)
+        return await asyncio.to_thread(self._kept.add, folder / "target", made.manifest)
 
     async def open(self) -> None:
         """Makes the folders, and removes what runners that were killed have left, once."""
@@ -271,7 +314,7 @@ class Environments:
 
     async def _sweep(self) -> None:
         try:
-            await asyncio.to_thread(self.folders.make)
+            await asyncio.to_thread(self.folders.open)
         except OSError as error:
             raise self._of_disk(error) from None
         try:

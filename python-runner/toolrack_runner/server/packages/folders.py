@@ -26,7 +26,7 @@ class Folders:
         #: of a container, another runner has the same one.
         self.runners = root / "runners"
         self._name = os.urandom(8).hex()
-        #: Unlocks the file of this runner; None before it was made.
+        #: Unlocks the file of this runner; None before `open`.
         self._unlock: weakref.finalize[[int], Folders] | None = None
         self.cache = root / "cache"
 
@@ -36,6 +36,10 @@ class Folders:
         self.environments.mkdir(mode=_MODE_OF_OTHERS, exist_ok=True)
         for own in (self.manifests, self.work, self.cache, self.runners):
             own.mkdir(mode=_MODE_OF_OWN, exist_ok=True)
+
+    def open(self) -> None:
+        """Makes the folders, and locks the file of this runner: others leave its folders alone. Raises OSError."""
+        self.make()
         if self._unlock is None:
             with self.exclusive():
                 descriptor = os.open(self._lock_of(self._name), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -94,11 +98,17 @@ class Folders:
                 if not (self.manifests / f"{each.name}.json").exists():
                     aside = self.put_aside(each)
                     found += [aside] if aside is not None else []
-            # An earlier version of the runner let uv work here.
-            found += self.cache.glob(".tmp*")
             for each in self.manifests.glob("*.part"):
                 each.unlink(missing_ok=True)
         return found
+
+    def place_of(self, digest: str) -> Path:
+        """The folder of an environment."""
+        return self.environments / digest.removeprefix("sha256:")
+
+    def manifest_of(self, digest: str) -> Path:
+        """The manifest of an environment."""
+        return self.manifests / f"{digest.removeprefix('sha256:')}.json"
 
     def _lock_of(self, runner: str) -> Path:
         return self.runners / f"{runner}.lock"
@@ -108,6 +118,16 @@ class Folders:
         if runner == self._name:
             return True
         return is_locked(self._lock_of(runner))
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Writes a file so that a reader finds all of it or nothing."""
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        part.write_text(text)
+        part.rename(path)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def is_locked(path: Path) -> bool:

@@ -46,8 +46,8 @@ def _forms(text: str) -> Iterator[str]:
         quote(plain, safe="/:@"),
         quote(plain, safe="/"),
         quote(plain, safe="/:@!$&'()*+,;="),
+        quote(plain, safe=""),
     )
-    yield quote(plain, safe="")
 
 
 def _with_odd_parents(folder: Path | None) -> Sequence[str]:

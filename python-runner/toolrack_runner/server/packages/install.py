@@ -6,6 +6,7 @@ import re
 import stat
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 from toolrack_runner.server.package_settings import PackageSettings
 from toolrack_runner.server.packages.bytecode import compile_all
@@ -15,12 +16,20 @@ from toolrack_runner.server.packages.lock import Lock
 from toolrack_runner.server.packages.manifest import Manifest, hashes_of
 from toolrack_runner.server.packages.policy import too_large, too_many_files
 from toolrack_runner.server.packages.program import Ended
+from toolrack_runner.server.packages.records import has_listed_hashes
 from toolrack_runner.server.packages.refusal import PackagesUnavailableError
 from toolrack_runner.server.packages.tidy import Tidied, tidy
 from toolrack_runner.server.packages.tree import entries_in, files_in, folders_in, size_of
 from toolrack_runner.server.packages.uv import Uv
 from toolrack_runner.server.packages.watch import watched
 from toolrack_runner.server.packages.wheel_cache import OwnCache
+
+
+class Installed(NamedTuple):
+    manifest: Manifest
+    #: Whether the files have the names and hashes that their wheels list.
+    is_as_listed: bool
+
 
 _DOWNLOADS = re.compile(r"^\s*(Downloading|Downloaded) (.{1,100})", re.ASCII)
 
@@ -32,7 +41,7 @@ async def install(
     folder: Path,
     cache: OwnCache,
     say: Callable[[str], None],
-) -> Manifest:
+) -> Installed:
     """Installs into `folder / "target"`. The caller removes `folder` if this fails.
 
     Raises PackagesRefusedError or PackagesUnavailableError.
@@ -123,7 +132,7 @@ def _require_room(settings: PackageSettings, target: Path) -> None:
         raise too_large(settings, f"the packages have {-(-size >> 20)} MB when they are unpacked")
 
 
-def _finish(lock: Lock, target: Path, tidied: Tidied) -> Manifest:
+def _finish(lock: Lock, target: Path, tidied: Tidied) -> Installed:
     """Makes the files read-only for everybody, and describes them."""
     library_bytes = 0
     for entry in files_in(target):
@@ -142,4 +151,5 @@ def _finish(lock: Lock, target: Path, tidied: Tidied) -> Manifest:
         start_files=tidied.start_files,
         hidden=tidied.hidden,
     )
-    return Manifest(environment, files)
+    is_as_listed = tidied.is_as_listed and has_listed_hashes(target, files)
+    return Installed(Manifest(environment, files), is_as_listed)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from toolrack_runner.server.packages.environment import Environment
+from toolrack_runner.server.packages.folders import write_whole
 from toolrack_runner.server.packages.tree import files_in
 
 #: The version of the format. An environment with another version is built again.
@@ -20,7 +21,6 @@ class Manifest(NamedTuple):
     files: Mapping[str, str]
 
     def write(self, path: Path) -> None:
-        """Writes the manifest so that a reader finds all of it or nothing."""
         environment = self.environment
         value = {
             "format": FORMAT,
@@ -32,12 +32,7 @@ class Manifest(NamedTuple):
             "hidden": environment.hidden,
             "files": dict(self.files),
         }
-        part = path.with_suffix(f".{os.getpid()}.part")
-        try:
-            part.write_text(json.dumps(value))
-            part.rename(path)
-        finally:
-            part.unlink(missing_ok=True)
+        write_whole(path, json.dumps(value))
 
 
 def read_manifest(path: Path) -> Manifest | None:

@@ -1,11 +1,10 @@
 """Which users have used an environment. It is remembered on the disk, so that a restart does not forget it."""
 
 import json
-import os
 from contextlib import suppress
 from pathlib import Path
 
-from toolrack_runner.server.packages.folders import Folders
+from toolrack_runner.server.packages.folders import Folders, write_whole
 from toolrack_runner.server.pool.fair_queue import THE_SERVICE
 
 #: How many users of one environment are remembered. One that so many use is hardly ever the first to be removed.
@@ -32,8 +31,9 @@ class Owners:
     def add(self, digest: str, user: str) -> None:
         """Notes that a user has used an environment."""
         with suppress(OSError), self._folders.exclusive():
-            found = self._read(digest)
-            if (self._folders.manifests / f"{_stem(digest)}.json").exists() and len(found) < OWNERS_MAX:
+            # Noted also if nothing is written: otherwise each call of a user who is not remembered would read the file.
+            self._noted[digest] = found = self._read(digest)
+            if self._folders.manifest_of(digest).exists() and len(found) < OWNERS_MAX:
                 self._write(digest, found | {user})
 
     def drop(self, digest: str, user: str) -> None:
@@ -52,17 +52,8 @@ class Owners:
         return frozenset()
 
     def _write(self, digest: str, users: frozenset[str]) -> None:
-        part = self._folders.manifests / f"{_stem(digest)}.owners.{os.getpid()}.part"
-        try:
-            part.write_text(json.dumps(sorted(users)))
-            part.rename(self._file(digest))
-        finally:
-            part.unlink(missing_ok=True)
+        write_whole(self._file(digest), json.dumps(sorted(users)))
         self._noted[digest] = users
 
     def _file(self, digest: str) -> Path:
-        return self._folders.manifests / f"{_stem(digest)}.owners"
-
-
-def _stem(digest: str) -> str:
-    return digest.removeprefix("sha256:")
+        return self._folders.manifest_of(digest).with_suffix(".owners")

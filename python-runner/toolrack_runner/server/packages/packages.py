@@ -12,10 +12,10 @@ from toolrack_runner.server.packages.policy import require_allowed, require_on, 
 from toolrack_runner.server.packages.progress import Listener, Progress
 from toolrack_runner.server.packages.refusal import PackagesRefusedError, PackagesUnavailableError
 from toolrack_runner.server.packages.resolve import PLATFORM, PYTHON, resolve
-from toolrack_runner.server.packages.supported import unsupported
+from toolrack_runner.server.packages.supported import replaced, unsupported
 from toolrack_runner.server.packages.uv import Uv
 from toolrack_runner.server.pool.fair_queue import THE_SERVICE
-from toolrack_runner.wire.fault import ModuleError
+from toolrack_runner.wire.fault import Fault, ModuleError
 
 #: The kinds of refusals that come from settings of the operator, which may be newer than the lock of a module.
 _OF_THE_OPERATOR = ("packages_off", "packages_denied", "packages_too_large")
@@ -23,7 +23,10 @@ _OF_THE_OPERATOR = ("packages_off", "packages_denied", "packages_too_large")
 
 def refuse_unsupported(lock: Lock, where: str) -> None:
     """Raises ModuleError if the runner's own code cannot use a library of the lock. `where` is the main file."""
-    found = unsupported({each.name: each.version for each in lock.packages}, where)
+    _refuse(unsupported({each.name: each.version for each in lock.packages}, where))
+
+
+def _refuse(found: Fault | None) -> None:
     if found is not None:
         raise ModuleError(found)
 
@@ -48,7 +51,7 @@ class Packages:
     ) -> Had:
         """The lock and the environment of a module. A kept lock is used if it is for this head and this runner.
 
-        Raises PackagesRefusedError, PackagesUnavailableError, or ModuleError for versions that the runner's code cannot use.
+        Raises PackagesRefusedError, PackagesUnavailableError, or ModuleError for libraries that the runner cannot use.
         """
         require_on(self._settings)
         require_allowed(self._settings, (each.name for each in head.requirements))
@@ -61,7 +64,9 @@ class Packages:
         require_allowed(self._settings, (each.name for each in lock.packages))
         require_small(self._settings, lock.packages)
         refuse_unsupported(lock, head.where)
-        return Had(lock, await self.environments.for_lock(lock, listener, user=user, build_seconds=seconds))
+        environment = await self.environments.for_lock(lock, listener, user=user, build_seconds=seconds)
+        _refuse(replaced(environment, head.where))
+        return Had(lock, environment)
 
     async def for_call(
         self, digest: str, lock: Lock | None, seconds: float, *, user: str = THE_SERVICE

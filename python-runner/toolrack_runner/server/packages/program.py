@@ -9,6 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from toolrack_runner.server.packages.to_the_end import to_the_end
+
 _LAUNCH = str(Path(__file__).with_name("launch.py"))
 #: How much of the beginning of a program's messages is kept. An explanation of uv about 50 packages has some kilobytes.
 TEXT_BYTES_MAX = 64 << 10
@@ -70,17 +72,5 @@ async def run_program(
         # Also after its end: a process that it has started may be left.
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-        await _end_of(process)
-
-
-async def _end_of(process: asyncio.subprocess.Process) -> None:
-    """Waits for a process that was killed. The caller may be cancelled meanwhile, perhaps for the second time."""
-    ending = asyncio.ensure_future(process.wait())
-    is_cancelled = False
-    while not ending.done():
-        try:
-            await asyncio.wait((ending,))
-        except asyncio.CancelledError:
-            is_cancelled = True
-    if is_cancelled:
-        raise asyncio.CancelledError
+        # The caller may be cancelled meanwhile, perhaps for the second time.
+        await to_the_end(process.wait())

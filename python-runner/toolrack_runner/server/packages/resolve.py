@@ -24,8 +24,6 @@ PYTHON = f"{version_info.major}.{version_info.minor}"
 PLATFORM = sysconfig.get_platform()
 #: The most bytes of uv's answer: 500 packages, each with a long address.
 ANSWER_BYTES_MAX = 1 << 20
-
-
 #: How many environments uv may unpack while it chooses. If an index does not tell the metadata of wheels, uv unpacks them,
 #: also those of versions that it does not take.
 ENVIRONMENTS_MAX = 2
@@ -39,7 +37,7 @@ async def resolve(uv: Uv, settings: PackageSettings, head: Head, folder: Path, c
     asked, answer = folder / "requirements.in", folder / "pylock.toml"
     wanted = [requirement.bare for requirement in head.requirements if requirement.applies]
     asked.write_text("".join(f"{text}\n" for text in wanted))
-    answer.write_text(_preferences())
+    answer.write_text(await asyncio.to_thread(_preferences))
     arguments = [
         "compile",
         str(asked),

@@ -5,6 +5,8 @@ process can import a package only once. Each range says which versions pass `tes
 """
 
 from collections.abc import Mapping
+from functools import cache
+from importlib.metadata import requires
 from typing import Final
 
 from packaging.requirements import Requirement
@@ -12,6 +14,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+from toolrack_runner.server.packages.environment import Environment
 from toolrack_runner.wire.fault import Fault, fault
 
 #: For each library, by its normalised name, the versions that an environment may have.
@@ -35,7 +38,9 @@ def unsupported(versions: Mapping[str, str], where: str) -> Fault | None:
 
     `versions` has the normalised names and versions of all packages of the environment. `where` is the main file.
     """
-    for name, allowed in {**_required_here(versions), **SUPPORTED}.items():
+    # If the environment has the parent too, uv has chosen the versions that this copy requires.
+    required = {} if _PARENT in versions else _required_here()
+    for name, allowed in {**required, **SUPPORTED}.items():
         version = versions.get(name)
         if version is not None and not allowed.contains(Version(version), prereleases=True):
             sentence = (
@@ -46,12 +51,22 @@ def unsupported(versions: Mapping[str, str], where: str) -> Fault | None:
     return None
 
 
-def _required_here(versions: Mapping[str, str]) -> dict[str, SpecifierSet]:
-    """What the runner's own copy of `_PARENT` requires. Empty if the environment has a copy of its own."""
-    from importlib.metadata import requires
+def replaced(environment: Environment, where: str) -> Fault | None:
+    """The fault of a module whose environment has a module of a library that the runner uses, but not this library."""
+    for name in sorted({*SUPPORTED, *_required_here()}):
+        module = name.replace("-", "_")
+        if module in environment.modules and name not in environment.versions:
+            sentence = (
+                f"its dependencies install a module {module}, which the runner's own code uses too, but not the package "
+                f"{name}. Name {name} in `dependencies`, or leave out the package that brings another {module}."
+            )
+            return fault("packages_unsupported", where, None, sentence)
+    return None
 
-    if _PARENT in versions:
-        return {}
+
+@cache
+def _required_here() -> dict[str, SpecifierSet]:
+    """What the runner's own copy of `_PARENT` requires."""
     required = [Requirement(text) for text in requires(_PARENT) or ()]
     return {
         canonicalize_name(each.name): each.specifier

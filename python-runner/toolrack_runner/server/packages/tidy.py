@@ -1,12 +1,13 @@
 """Checks the files that uv has installed, and removes those that Python would run at its start."""
 
+import csv
 import os
 import stat
 import sys
 from pathlib import Path
 from typing import NamedTuple
 
-from toolrack_runner.server.packages.records import fields_of
+from toolrack_runner.server.packages.records import has_listed_names, rows_of
 from toolrack_runner.server.packages.refusal import PackagesRefusedError
 from toolrack_runner.server.packages.tree import entries_in, files_in, remove_tree
 
@@ -30,6 +31,8 @@ class Tidied(NamedTuple):
     hidden: tuple[str, ...]
     #: The names that can be imported.
     modules: frozenset[str]
+    #: Whether the packages list all files, and no others.
+    is_as_listed: bool
 
 
 def tidy(folder: Path) -> Tidied:
@@ -39,8 +42,10 @@ def tidy(folder: Path) -> Tidied:
     theirs.
     """
     require_short_paths(folder)
-    _remove(folder / "bin")
     (folder / ".lock").unlink(missing_ok=True)
+    root = str(folder)
+    installed = [os.path.relpath(entry.path, root) for entry in files_in(folder)]
+    _remove(folder / "bin")
     started: list[str] = []
     modules: set[str] = set()
     for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
@@ -56,7 +61,8 @@ def tidy(folder: Path) -> Tidied:
     modules = {name for name in modules if name.isidentifier() and name != "__pycache__"}
     hidden = tuple(sorted(modules & sys.stdlib_module_names))
     _check(folder)
-    return Tidied(tuple(started), hidden, frozenset(modules))
+    is_as_listed = has_listed_names(folder, installed)
+    return Tidied(tuple(started), hidden, frozenset(modules), is_as_listed)
 
 
 def require_short_paths(folder: Path) -> None:
@@ -85,13 +91,15 @@ def _check(folder: Path) -> None:
         if entry.name == "RECORD" and path.count("/") == 1:
             if entry.stat().st_size > _RECORD_BYTES_MAX:
                 raise _unsafe(path, "is too large")
-            _check_record(Path(entry.path))
+            try:
+                _check_record(Path(entry.path))
+            except csv.Error:
+                raise _unsafe(path, "is no table") from None
 
 
 def _check_record(record: Path) -> None:
     """Every file that a package says it has lies in the environment."""
-    for line in record.read_text("utf-8", "replace").splitlines():
-        path, _ = fields_of(line)
+    for path, _ in rows_of(record):
         if os.path.isabs(path) or ".." in path.split("/"):
             raise _unsafe(path, "lies outside of the environment")
 

@@ -3,8 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable, Coroutine
-from contextlib import suppress
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn
 
 from toolrack_runner.server.packages.program import Ended
 
@@ -12,9 +11,6 @@ from toolrack_runner.server.packages.program import Ended
 WATCH_SECONDS = 0.1
 #: How many times longer the pause is than the measurement before it.
 _PAUSES = 2
-
-_Given = TypeVar("_Given")
-_Result = TypeVar("_Result")
 
 
 async def watched(running: Coroutine[Any, Any, Ended], measure: Callable[[], None]) -> Ended:
@@ -41,15 +37,3 @@ async def _watch(measure: Callable[[], None]) -> NoReturn:
         began = time.monotonic()
         await asyncio.to_thread(measure)
         pause = max(WATCH_SECONDS, _PAUSES * (time.monotonic() - began))
-
-
-async def to_the_end(function: Callable[[_Given], _Result], given: _Given) -> _Result:
-    """Runs a function in a thread. If the caller is cancelled, it is so only when the function has ended."""
-    ending = asyncio.ensure_future(asyncio.to_thread(function, given))
-    try:
-        return await asyncio.shield(ending)
-    except asyncio.CancelledError:
-        while not ending.done():
-            with suppress(asyncio.CancelledError):
-                await asyncio.wait((ending,))
-        raise

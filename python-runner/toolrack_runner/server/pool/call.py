@@ -1,16 +1,21 @@
-"""Runs one call: takes a child, sends it the call, watches it until the deadline, and kills it after the answer."""
+"""Runs one call: takes a child, sends it the call, watches it until the deadline, and kills it after the answer.
+
+A child that may serve several calls is not killed, but given back (`parking.py`).
+"""
 
 import asyncio
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 from toolrack_runner.rfc3339 import rfc3339
-from toolrack_runner.server.network.broker import ConnectError, connect
+from toolrack_runner.server.network.broker import ConnectError, DeniedError, connect
 from toolrack_runner.server.packages.environment import Environment
 from toolrack_runner.server.pool.call_events import CallEvents
 from toolrack_runner.server.pool.channel import ChannelClosedError
-from toolrack_runner.server.pool.ending import REAPING_SECONDS, end_of, is_reaped, line_now
+from toolrack_runner.server.pool.ending import REAPING_SECONDS, End, end_of, is_reaped, line_now
+from toolrack_runner.server.pool.made_content import ContentTooLargeError, MadeContent
 from toolrack_runner.server.pool.memory_watch import too_much
 from toolrack_runner.server.pool.outcome import (
     CallOutcome,
@@ -19,10 +24,11 @@ from toolrack_runner.server.pool.outcome import (
     observe,
     read_answer,
     too_large,
+    too_much_content,
 )
 from toolrack_runner.server.pool.pool import Pool
 from toolrack_runner.server.pool.warm_queue import Key
-from toolrack_runner.server.pool.worker import HeldTooMuchError, Worker
+from toolrack_runner.server.pool.worker import HeldTooMuchError, UsedTooMuchError, Worker
 from toolrack_runner.wire import child_messages as messages
 from toolrack_runner.wire.child_messages import Answer, MessageTooLargeError, ProtocolError, SourceText
 from toolrack_runner.wire.frames import JsonObject
@@ -45,6 +51,8 @@ class Call:
     traceparent: str | None = None
     #: The environment whose digest the key has; None if the module has no packages of its own.
     environment: Environment | None = None
+    #: The files for the arguments (`messages.Invocation`).
+    attached: Sequence[Mapping[str, str]] = ()
 
     @property
     def log_fields(self) -> dict[str, str]:
@@ -59,7 +67,7 @@ async def run_call(
     """Runs a call in its own child, and passes its events on. If PoolError is raised, no code of the module has run."""
     with pool.behind.busy():
         started = time.monotonic()
-        worker = await pool.take(call.key, source, call.environment)
+        worker = await pool.take(call.key, source, call.environment, call.deadline_seconds)
         has_result = False
         try:
             with pool.at_work(call.key.tenant, worker) as cpu_before:
@@ -68,30 +76,40 @@ async def run_call(
                 streams = events is not None and events.with_values
                 if events is not None:
                     events.begin(worker)
-                worker.send(messages.Invocation(call.tool, call.arguments, context, streams))
-                outcome = await _watch(pool, worker, call, deadline, events)
+                order = messages.Invocation(
+                    call.tool, call.arguments, context, streams, worker.served, call.attached
+                )
+                # What a child holds before its first call is measured before that call is sent.
+                waits = call.key.session is not None and worker.before is None
+                if not waits:
+                    worker.send(order)
+                outcome = await _watch(pool, worker, call, deadline, events, order if waits else None)
                 holding = worker.holding()
                 reason = worker.ended_for or too_much(worker, holding)
                 if outcome.code is None and reason is not None:
-                    outcome = await _held_too_much(worker, reason, call.tool)
+                    outcome = await _over_its_limit(worker, reason, call.tool)
                 observed = observe(worker, holding, started=started, cpu_before=cpu_before)
             has_result = outcome.code is None
             return replace(outcome, observed=observed)
         finally:
             if events is not None:
                 events.end()
-            # The output is dropped now. Python would free it only when it collects cycles, because objects of the worker
-            # refer to each other.
-            worker.output.end_at(0)
-            pool.behind.kill(worker, has_result=has_result)
+            pool.give_back(call.key, call.tool, worker, has_result=has_result)
 
 
 async def _watch(
-    pool: Pool, worker: Worker, call: Call, deadline: float, events: CallEvents | None
+    pool: Pool,
+    worker: Worker,
+    call: Call,
+    deadline: float,
+    events: CallEvents | None,
+    order: messages.Invocation | None,
 ) -> CallOutcome:
+    """Waits for the outcome. If there is an `order`, sends it when the child has imported its module."""
+    content = MadeContent()
     try:
         async with asyncio.timeout(deadline - time.monotonic()):
-            answer = await _answer(pool, worker, call, events)
+            answer = await _answer(pool, worker, call, events, order, content)
     except TimeoutError:
         place = await line_now(worker, call.key.module)
         where = f" ({place.shown} was running)" if place else ""
@@ -100,25 +118,46 @@ async def _watch(
             error=f"{call.tool} did not answer within {call.deadline_seconds:g} s{where}; "
             "it was killed. Do less in one call, or raise timeoutSeconds in its spec",
         )
+    except ContentTooLargeError as much:
+        return too_much_content(call.tool, much)
     except MessageTooLargeError:
         return too_large(call.tool, "more", call.key.limits.output_bytes)
     except ProtocolError as broken:
         return no_result(call.tool, broken)
     except HeldTooMuchError as reason:
-        return await _held_too_much(worker, reason, call.tool)
+        return await _over_its_limit(worker, reason, call.tool)
     except ChannelClosedError:
         return explain_end(await end_of(worker, call.key.module), call.tool)
+    return _outcome(worker, call, answer, content)
+
+
+def _outcome(
+    worker: Worker, call: Call, answer: Answer | messages.Failed, content: MadeContent
+) -> CallOutcome:
+    """The outcome of a call with this answer, and with the images and files that came before it."""
     if isinstance(answer, messages.Failed):
         error = f"the worker could not be confined or fed: {answer.reason}"
         return CallOutcome(code="WORKER_DIED", error=error)
     if worker.has_said_more:
         return no_result(call.tool, ProtocolError("something came after the answer"))
     with worker.channel.timed():
-        return read_answer(answer, tool=call.tool, output_bytes_max=call.key.limits.output_bytes)
+        outcome = read_answer(answer, tool=call.tool, output_bytes_max=call.key.limits.output_bytes)
+        if outcome.code is not None:
+            return outcome
+        try:
+            made = content.json()
+        except ProtocolError as broken:
+            return no_result(call.tool, broken)
+        return outcome if made is None else replace(outcome, content=made)
 
 
 async def _answer(
-    pool: Pool, worker: Worker, call: Call, events: CallEvents | None
+    pool: Pool,
+    worker: Worker,
+    call: Call,
+    events: CallEvents | None,
+    order: messages.Invocation | None,
+    content: MadeContent,
 ) -> Answer | messages.Failed:
     """Waits for the answer. Handles the messages before it. `ChildLife` has checked that each of them may come now."""
     given = 0
@@ -129,9 +168,16 @@ async def _answer(
         match message:
             case messages.Imports() | messages.Ready() as facts:
                 pool.learn(call.key, facts)
+                if order is not None and isinstance(facts, messages.Ready):
+                    await worker.is_born.wait()
+                    worker.before = worker.holding()
+                    worker.send(order)
             case messages.Progress() | messages.Values() as event if events is not None:
                 with worker.channel.timed():
                     events.hear(event)
+            case messages.ContentPart() | messages.ContentPiece() as made:
+                with worker.channel.timed():
+                    content.hear(made)
             case messages.Connect() if given >= CONNECTIONS_MAX:
                 worker.channel.reply(messages.ConnectReply(f"a call may make {CONNECTIONS_MAX} connections"))
             case messages.Connect() as wish:
@@ -147,14 +193,16 @@ async def _connect(pool: Pool, worker: Worker, key: Key, wish: messages.Connect)
         look_up = partial(pool.names.find, key.tenant)
         connected = await connect(key.network, pool.network_allowed, wish, look_up)
     except ConnectError as refused:
-        worker.channel.reply(messages.ConnectReply(str(refused)))
+        worker.channel.reply(messages.ConnectReply(str(refused), isinstance(refused, DeniedError)))
         return False
     with connected:
         worker.channel.reply(messages.ConnectReply(), connected.fileno())
     return True
 
 
-async def _held_too_much(worker: Worker, reason: HeldTooMuchError, tool: str) -> CallOutcome:
+async def _over_its_limit(worker: Worker, reason: HeldTooMuchError, tool: str) -> CallOutcome:
     """Waits until the child is reaped, because then its processor time and memory are known. Returns the outcome."""
     await is_reaped(worker, REAPING_SECONDS)
-    return CallOutcome(code="MEMORY_LIMIT", error=f"{tool} was ended: {reason}. Work on less at a time")
+    if isinstance(reason, UsedTooMuchError):
+        return explain_end(End(reason.code, f"{reason}"), tool)
+    return CallOutcome(code=reason.code, error=f"{tool} was ended: {reason}. Work on less at a time")

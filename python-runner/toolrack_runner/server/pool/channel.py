@@ -11,8 +11,7 @@ import socket
 import sys
 import termios
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 import orjson
 
@@ -25,6 +24,7 @@ from toolrack_runner.wire.child_messages import (
     Order,
     ProtocolError,
 )
+from toolrack_runner.wire.content import WRITTEN_BYTES_MAX
 from toolrack_runner.wire.frames import FrameSplitter, FrameTooLargeError, with_length
 from toolrack_runner.wire.json_depth import is_too_heavy
 from toolrack_runner.wire.parse_child_message import parse_child_message
@@ -69,10 +69,13 @@ class Channel:
         #: When the call was sent; None before.
         self._called_at: float | None = None
         self._is_paused = False
+        #: Whether the child has rested after its call, and what is called when it says so.
+        self.has_rested = False
+        self.on_rested: Callable[[], None] | None = None
         self._end: Exception | None = None
         #: Set when a message or the end arrives. `receive` clears it.
         self._arrived = asyncio.Event()
-        self._unsent: bytes = b""
+        self._unsent: bytes | memoryview = b""
         self._loop.add_reader(self._ours.fileno(), self._hear)
 
     @property
@@ -102,8 +105,21 @@ class Channel:
             self.life.told(order)
             if isinstance(order, messages.Invocation):
                 self._called_at = self._loop.time()
-                self._bytes_left += self._frame_bytes if order.streams else 0
-        self._send(self._unsent + b"".join(map(_frame, orders)))
+                self._bytes_left += WRITTEN_BYTES_MAX + (self._frame_bytes if order.streams else 0)
+        self._send(b"".join((self._unsent, *map(_frame, orders))))
+
+    def hears_more(self) -> bool:
+        """Reads what has arrived. Returns whether there is anything that no call has asked for, or the end."""
+        self._hear()
+        return self.has_more or not self.is_open
+
+    def begin_again(self) -> None:
+        """Counts messages, bytes and time anew, for the next call of a child that has rested."""
+        self.has_rested = False
+        self.server_seconds = 0.0
+        self._called_at = None
+        self._messages_left = MESSAGES_MAX
+        self._bytes_left = self._frame_bytes + FRAME_SLACK_BYTES
 
     def take_at_most(self, message_bytes: int) -> None:
         """Sets the largest size of a message. Before, it follows from the limit of a result."""
@@ -147,14 +163,9 @@ class Channel:
             await self._arrived.wait()
         return self._messages.pop(0)
 
-    @contextmanager
-    def timed(self) -> Iterator[None]:
+    def timed(self) -> "_Timed":
         """Adds the processor time of the `with` block to `server_seconds`."""
-        before = time.thread_time()
-        try:
-            yield
-        finally:
-            self.server_seconds += time.thread_time() - before
+        return _Timed(self)
 
     def hear_the_rest(self) -> None:
         """Reads all messages that the child has sent before it ended. One of them may be the answer."""
@@ -176,9 +187,11 @@ class Channel:
         self._ours.close()
         self._theirs.close()
 
-    def _send(self, data: bytes) -> None:
+    def _send(self, data: bytes | memoryview) -> None:
+        rest: bytes | memoryview
         try:
-            rest = data[self._ours.send(data) :]
+            # A view, because the files of arguments may be large, and a slice of bytes would copy them at each write.
+            rest = memoryview(data)[self._ours.send(data) :]
         except BlockingIOError:
             rest = data
         except OSError:
@@ -194,8 +207,12 @@ class Channel:
 
     def _hear(self) -> bool:
         """Reads the bytes that have arrived. Returns whether there were any."""
-        with self.timed():
-            return self._hear_bytes()
+        with _Timed(self):
+            were_any = self._hear_bytes()
+        if self.has_rested and self.on_rested is not None and self._end is None:
+            act, self.on_rested = self.on_rested, None
+            act()
+        return were_any
 
     def _hear_bytes(self) -> bool:
         try:
@@ -217,7 +234,10 @@ class Channel:
                 if isinstance(message, messages.Connect):
                     self._require_read()
                 self.life.heard(message)
-                self._messages.append(message)
+                if isinstance(message, messages.Rested):
+                    self.has_rested = True
+                else:
+                    self._messages.append(message)
             if self._bytes_left < 0:
                 raise MessageTooLargeError("a child sent more bytes than its messages may have in all")
         except FrameTooLargeError:
@@ -239,9 +259,14 @@ class Channel:
         A message that was not read may contain the descriptor of a connection. This descriptor does not count against the
         child's limit of open files until the child reads the message.
         """
-        unread = int.from_bytes(fcntl.ioctl(self._ours, termios.TIOCOUTQ, bytes(4)), sys.byteorder)
-        if unread:
+        if not self.is_read:
             raise ProtocolError("'connect' came before the child read what it was sent")
+
+    @property
+    def is_read(self) -> bool:
+        """Whether the child has read everything that the server process has sent."""
+        unread = int.from_bytes(fcntl.ioctl(self._ours, termios.TIOCOUTQ, bytes(4)), sys.byteorder)
+        return not unread and not self._unsent
 
     def _stop(self, reason: Exception) -> None:
         self._end = reason
@@ -250,6 +275,21 @@ class Channel:
         self._loop.remove_reader(self._ours.fileno())
         self._arrived.set()
         self._on_end()
+
+
+class _Timed:
+    """A block whose processor time counts for a child. It is no generator, because every message of a child needs one."""
+
+    __slots__ = ("_before", "_channel")
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+
+    def __enter__(self) -> None:
+        self._before = time.thread_time()
+
+    def __exit__(self, *_: object) -> None:
+        self._channel.server_seconds += time.thread_time() - self._before
 
 
 def written_bytes_max(result_bytes: int) -> int:

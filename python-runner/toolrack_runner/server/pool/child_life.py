@@ -1,8 +1,9 @@
 """Checks that each message of a child comes at an allowed moment of the child's life (`Moment`).
 
-The moments of a call are UNTOLD, ORDERED, (ANNOUNCED,) IMPORTING, READY, CALLED, ANSWERED. The moments of a check are
-UNTOLD, READING, READ, EXAMPLES, LOADED, DONE. Up to ANNOUNCED, and in READING, only the runner's own code has run in the
-child, so the child's messages are trusted. The module may have forged every later message.
+The moments of a call are UNTOLD, ORDERED, (ANNOUNCED,) IMPORTING, READY, CALLED, ANSWERED. If the child may serve more
+calls, RESTED follows, and then CALLED again. The moments of a check are UNTOLD, READING, READ, EXAMPLES, LOADED, DONE. Up
+to ANNOUNCED, and in READING, only the runner's own code has run in the child, so the child's messages are trusted. The
+module may have forged every later message.
 """
 
 from enum import Enum
@@ -20,6 +21,7 @@ class Moment(Enum):
     READY = "the module is imported, and the child has no invocation yet"
     CALLED = "the module is imported, and its tool runs"
     ANSWERED = "the call is over"
+    RESTED = "the child has tidied up after its call, and has no next one yet"
     READING = "the child has the order to check a module, and is reading the module"
     READ = "the module was read, and its code runs"
     EXAMPLES = "the module is imported, and its examples run"
@@ -42,6 +44,9 @@ _NEXT: dict[Moment, dict[object, Moment]] = {
     Moment.IMPORTING: {messages.Ready: Moment.READY, messages.CallFailure: Moment.ANSWERED},
     Moment.CALLED: {
         messages.Progress: Moment.CALLED,
+        # `MadeContent` checks their order (`server/pool/made_content.py`).
+        messages.ContentPart: Moment.CALLED,
+        messages.ContentPiece: Moment.CALLED,
         **dict.fromkeys(get_args(Answer), Moment.ANSWERED),
     },
     Moment.READING: {messages.Failed: Moment.FAILED, "parsed": Moment.READ},
@@ -57,6 +62,9 @@ class ChildLife:
     def __init__(self) -> None:
         self.moment = Moment.UNTOLD
         self._is_called = False
+        #: Whether the child may serve more than one call, and the number of its present call.
+        self._is_reused = False
+        self._number = 0
         self._streams = False
         self._has_network = False
         self._is_connecting = False
@@ -75,11 +83,13 @@ class ChildLife:
             case messages.Invocation():
                 self._is_called = True
                 self._streams = order.streams
-                if self.moment is Moment.READY:
+                self._number = order.number
+                if self.moment in (Moment.READY, Moment.RESTED):
                     self.moment = Moment.CALLED
             case messages.CallOrder():
                 self.moment = Moment.ORDERED
                 self._has_network = order.network
+                self._is_reused = order.reuse
             case messages.ConnectReply():
                 self._is_connecting = False
             case messages.CheckOrder():
@@ -102,6 +112,13 @@ class ChildLife:
             if self.moment is not Moment.CALLED or not self._streams:
                 raise ProtocolError("'values' came at the wrong time")
             return
+        if isinstance(message, messages.Rested):
+            if self.moment is not Moment.ANSWERED or not self._is_reused or message.call != self._number:
+                raise ProtocolError("'rested' came at the wrong time")
+            self.moment = Moment.RESTED
+            return
+        if isinstance(message, Answer) and message.call != self._number:
+            raise ProtocolError("an answer to another call came at the wrong time")
         said = message.stage if isinstance(message, messages.StageReport) else kind
         following = _NEXT.get(self.moment, {}).get(said)
         if following is None:

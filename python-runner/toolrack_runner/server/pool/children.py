@@ -48,6 +48,7 @@ class AnyZygote(Protocol):
         limits: Limits,
         environment: Environment | None,
         *,
+        pages: str,
         channel: int,
         output: int,
     ) -> None: ...
@@ -84,7 +85,9 @@ class Children(Generic[Child, Zygote]):
         """The digests of all environments of living children."""
         return set(self._environments.values())
 
-    def spawn(self, limits: Limits, zygote: Zygote, environment: Environment | None = None) -> Child:
+    def spawn(
+        self, limits: Limits, zygote: Zygote, environment: Environment | None = None, pages: str = ""
+    ) -> Child:
         """Asks a zygote for a child. Raises PoolError if there is no slot or the zygote accepts no orders."""
         if not self._free_slots:
             raise PoolError("every slot has a living child")
@@ -96,7 +99,7 @@ class Children(Generic[Child, Zygote]):
             raise PoolError(f"no channel to a child could be made: {error.strerror}") from None
         try:
             channel, output = child.descriptors
-            zygote.spawn(child.number, slot, limits, environment, channel=channel, output=output)
+            zygote.spawn(child.number, slot, limits, environment, pages=pages, channel=channel, output=output)
         except OSError as error:
             child.reaped(None)
             raise PoolError(f"no child could be asked for: {error.strerror}") from None

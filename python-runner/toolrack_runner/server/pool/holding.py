@@ -15,8 +15,9 @@ DESCRIPTORS_OF_EVERY_CHILD: Final = 4
 #: How much memory a socket can keep besides its usual buffer: for the last message in the buffer, and for the kernel's
 #: records about the socket. As measured, a socket with a buffer of 212,992 bytes kept up to 254,279.
 BEYOND_BUFFER_BYTES: Final = 42 << 10
-#: The letters by which /proc/<pid>/stat shows that a thread is stopped or has ended.
-_STOPPED: Final = (b"T", b"Z", b"X")
+#: The letters by which /proc/<pid>/stat shows that a thread is stopped or has ended, and that it sleeps.
+STOPPED: Final = b"TZX"
+SLEEPING: Final = b"S"
 #: Whether the size of /proc/<pid>/fd is the number of descriptors (since Linux 6.2).
 _HAS_COUNT: Final = os.path.exists("/proc/self/fd") and os.stat("/proc/self/fd").st_size > 0
 
@@ -31,32 +32,68 @@ class Holding(NamedTuple):
     #: - the most that its descriptors can hold.
     held_bytes: int = 0
     threads: int = 0
-    #: The most resident memory that the child had at any time, in bytes, including shared pages.
+    #: The resident memory of the child now, and the most that it had at any time, in bytes, including shared pages.
+    resident_bytes: int = 0
     resident_bytes_max: int = 0
     #: All mappings, used or not, in bytes.
     mapped_bytes: int = 0
     #: How many descriptors the child has open, with those that every child has.
     descriptors: int = 0
+    #: Which signals are blocked, ignored and handled: lines of /proc/<pid>/status.
+    signals: bytes = b""
 
 
-def holding_of(pid: int, shared_anonymous_bytes: int, descriptors_max: int, workplace: str) -> Holding:
-    """Reads the memory and the threads of the child with this pid. The parameters are fields of `Worker` and its limits."""
+def holding_of(
+    pid: int, shared_anonymous_bytes: int, descriptors_max: int, workplace: str, *, waiting: bytes = b""
+) -> Holding:
+    """Reads the memory and the threads of the child with this pid. The parameters are fields of `Worker` and its limits.
+
+    With `waiting`, a child is measured only if all its threads wait: STOPPED, or SLEEPING with one thread. Otherwise all but
+    the number of threads is 0.
+    """
     folder, status = _thread_with_memory(pid)
     if not status:
         return Holding()
-    own = max(_bytes(status, b"\nRssAnon:") + _bytes(status, b"\nVmSwap:") - shared_anonymous_bytes, 0)
-    files = max(_bytes(status, b"\nRssShmem:"), _written_bytes(folder, workplace))
-    threads = int(field(status, b"\nThreads:") or 0)
+    if waiting and not _waits(status, waiting):
+        return Holding(threads=int(field(status, b"\nThreads:") or 0))
+    mapped, most, resident, anonymous, shared, tables, swapped, threads = _numbers(status)
+    own = max((anonymous + swapped) * 1024 - shared_anonymous_bytes, 0)
+    files = max(shared * 1024, _written_bytes(folder, workplace))
     descriptors = _descriptors(folder, descriptors_max)
     sockets = max(descriptors - DESCRIPTORS_OF_EVERY_CHILD, 0) * _SOCKET_BYTES
-    kernel = _bytes(status, b"\nVmPTE:") + max(threads - 1, 0) * THREAD_BYTES + sockets
+    kernel = tables * 1024 + max(threads - 1, 0) * THREAD_BYTES + sockets
     return Holding(
         held_bytes=own + files + kernel,
         threads=threads,
-        resident_bytes_max=_bytes(status, b"\nVmHWM:"),
-        mapped_bytes=_bytes(status, b"\nVmSize:"),
+        resident_bytes=resident * 1024,
+        resident_bytes_max=most * 1024,
+        mapped_bytes=mapped * 1024,
         descriptors=descriptors,
+        signals=status.partition(b"\nSigBlk:")[2].partition(b"\nCapInh:")[0],
     )
+
+
+def _waits(status: bytes, waiting: bytes) -> bool:
+    """Whether a child is in one of these states. Only a stop signal makes several threads wait together."""
+    state = status.partition(b"\nState:\t")[2][:1]
+    return state in waiting and (waiting is STOPPED or field(status, b"\nThreads:") == b"1")
+
+
+def _numbers(status: bytes) -> list[int]:
+    """The numbers of _NUMBERS in the status file of a process.
+
+    The names are searched from the previous one on, because this is done twice for each call.
+    """
+    at = 0
+    found: list[int] = []
+    for name in _NUMBERS:
+        next_at = status.find(name, at)
+        if next_at < 0:  # This kernel has no such number.
+            found.append(0)
+        else:
+            at = next_at + len(name)
+            found.append(int(status[at : at + DIGITS_MAX].split(None, 1)[0]))
+    return found
 
 
 def _thread_with_memory(pid: int) -> tuple[str, bytes]:
@@ -90,7 +127,7 @@ def is_stopped(pid: int) -> bool:
         return True
     stats = filter(None, (read_whole(f"/proc/{pid}/task/{thread}/stat") for thread in threads))
     # The name of a thread comes before its state. The name is in brackets and may contain brackets.
-    return all(stat.rpartition(b")")[2].split(None, 1)[0] in _STOPPED for stat in stats)
+    return all(stat.rpartition(b")")[2].split(None, 1)[0] in STOPPED for stat in stats)
 
 
 def _descriptors(folder: str, descriptors_max: int) -> int:
@@ -113,6 +150,15 @@ def _written_bytes(folder: str, workplace: str) -> int:
     return 0
 
 
+#: More characters than a number in /proc/<pid>/status has, with blanks before it.
+DIGITS_MAX: Final = 24
+#: Numbers in /proc/<pid>/status, in the order of the file. They are in kilobytes, except the last one.
+_NUMBERS: Final = (
+    *(b"\nVmSize:", b"\nVmHWM:", b"\nVmRSS:", b"\nRssAnon:", b"\nRssShmem:", b"\nVmPTE:", b"\nVmSwap:"),
+    b"\nThreads:",
+)
+
+
 def field(text: bytes, name: bytes) -> bytes:
     """The first word after `name` in `text`."""
     words = text.partition(name)[2].split(None, 1)
@@ -121,13 +167,16 @@ def field(text: bytes, name: bytes) -> bytes:
 
 def read_whole(path: str) -> bytes:
     """The content of a short file of /proc; empty if it cannot be read."""
-    with suppress(OSError), open(path, "rb", buffering=0) as file:
-        return file.read(STATUS_BYTES)
-    return b""
-
-
-def _bytes(status: bytes, name: bytes) -> int:
-    return int(field(status, name) or 0) * 1024
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return b""
+    try:
+        return os.read(descriptor, STATUS_BYTES)
+    except OSError:
+        return b""
+    finally:
+        os.close(descriptor)
 
 
 #: The most that one socket keeps. Its buffer has the usual size if the system does not report it.

@@ -1,10 +1,11 @@
-"""Kills children that hold too much memory or have too many threads.
+"""Kills children that hold too much memory or have too many threads, and reused ones that take too much processor time.
 
 The kernel's limits are not enough. RLIMIT_DATA does not count all memory of a process: for example, it does not count memory
 that became read-only. RLIMIT_AS counts all memory, but must leave room for shared libraries. Neither counts the kernel's own
 memory.
 The number of threads is limited only if each child has its own user. So the server process checks each child while the
-child works.
+child works. The kernel's limit of processor time is for all calls of a process together. So if a process serves several, the
+server process ends a call at the limit of one.
 """
 
 import asyncio
@@ -14,11 +15,8 @@ from typing import Final
 
 from toolrack_runner.child_bounds import BESIDE_BYTES, THREADS_MAX
 from toolrack_runner.server.pool.holding import Holding
-from toolrack_runner.server.pool.worker import HeldTooMuchError, Worker
+from toolrack_runner.server.pool.worker import HeldTooMuchError, UsedTooMuchError, Worker
 
-#: How many seconds after its start a call is checked for the first time. A call that ends sooner is checked once, after its
-#: answer.
-FIRST_SECONDS: Final = 0.02
 #: How much memory a child may take in a second. The time of the next check is computed from it. Measured on 2 processors:
 #: 1.1 GB with one thread, 1.4 GB with two, 6 GB with two and huge pages.
 BYTES_PER_SECOND: Final = 4 << 30
@@ -29,27 +27,39 @@ LONGEST_SECONDS: Final = 0.025
 
 
 @contextmanager
-def watched(worker: Worker) -> Iterator[None]:
-    """Kills the child if it holds too much. Then `receive` raises HeldTooMuchError. Checks more often near the limit."""
+def watched(worker: Worker, cpu_before: float = 0.0) -> Iterator[None]:
+    """Kills the child if it holds too much. Then `receive` raises HeldTooMuchError. Checks more often near the limit.
+
+    `cpu_before` is the processor time that the child had used before this call.
+    """
     loop = asyncio.get_running_loop()
-    timer: asyncio.TimerHandle
+    timer: asyncio.Handle
 
     def measure() -> None:
         nonlocal timer
         if not worker.is_alive:
             return
         holding = worker.holding()
-        if (reason := too_much(worker, holding)) is not None:
+        reason = too_much(worker, holding) or _too_long(worker, cpu_before)
+        if reason is not None:
             worker.end_for(reason)
             return
         rest = worker.limits.memory_bytes + BESIDE_BYTES - holding.held_bytes
         timer = loop.call_later(min(max(rest / BYTES_PER_SECOND, SHORTEST_SECONDS), LONGEST_SECONDS), measure)
 
-    timer = loop.call_later(FIRST_SECONDS, measure)
+    timer = loop.call_soon(measure)
     try:
         yield
     finally:
         timer.cancel()
+
+
+def _too_long(worker: Worker, cpu_before: float) -> UsedTooMuchError | None:
+    """Why a child that may serve several calls must be killed in this one. The kernel kills any other by itself."""
+    seconds = worker.call_cpu_seconds
+    if seconds == worker.limits.cpu_seconds or worker.cpu_seconds() - cpu_before < seconds:
+        return None
+    return UsedTooMuchError(f"it used up {seconds:g} s of processor time")
 
 
 def too_much(worker: Worker, holding: Holding) -> HeldTooMuchError | None:

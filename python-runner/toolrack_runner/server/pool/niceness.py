@@ -4,7 +4,6 @@
 imports ahead of calls, are treated like calls.
 """
 
-import asyncio
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +13,8 @@ from toolrack_runner.server.pool.fair_queue import Clock
 
 #: With each step of niceness, the kernel divides the weight of a process by this number.
 STEP: Final = 1.25
-#: A call that takes longer than this is a long call. Most calls end sooner.
+#: A call that takes longer than this is a long call. Most calls end sooner. Only the memory of long calls is watched. A call
+#: that ends sooner is measured once, after its answer.
 LONG_SECONDS: Final = 0.02
 #: After this time, used processor time counts only half.
 HALF_LIFE_SECONDS: Final = 1.0
@@ -57,13 +57,12 @@ class LongCalls:
             self._of_user.pop(user, None)
 
     @contextmanager
-    def once_long(self, user: str, child: Yielding) -> Iterator[None]:
-        """Adds the child if the `with` block takes more than LONG_SECONDS, and removes the child at the end."""
-        late = asyncio.get_running_loop().call_later(LONG_SECONDS, self.add, user, child)
+    def counted(self, user: str, child: Yielding) -> Iterator[None]:
+        """Adds the child, and removes it at the end of the `with` block."""
+        self.add(user, child)
         try:
             yield
         finally:
-            late.cancel()
             self.remove(user, child)
 
 

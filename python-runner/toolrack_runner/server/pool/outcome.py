@@ -7,8 +7,9 @@ from typing import Literal
 from toolrack_runner.limits import RESULT_DEPTH_MAX
 from toolrack_runner.server.pool.ending import End
 from toolrack_runner.server.pool.holding import Holding
+from toolrack_runner.server.pool.made_content import ContentTooLargeError
 from toolrack_runner.server.pool.worker import Worker
-from toolrack_runner.wire.child_messages import Answer, CallFailure, ProtocolError, TextResult
+from toolrack_runner.wire.child_messages import Answer, CallFailure, FailureKind, ProtocolError, TextResult
 from toolrack_runner.wire.json_depth import VALUES_MAX, TooDeepError, is_too_heavy, read_json
 
 
@@ -21,6 +22,8 @@ class Observed:
     wall_ms: float = 0.0
     cpu_ms: float = 0.0
     resident_bytes_max: int = 0
+    #: How many calls the process had served before.
+    served: int = 0
     #: The processor time that the server process has used for this child. The answers of the routes do not contain it.
     server_seconds: float = 0.0
 
@@ -32,9 +35,13 @@ class CallOutcome:
     text: str | None = None
     #: The result as JSON, which the server process has checked.
     value: bytes | None = None
+    #: The images and files of the result as a JSON array. None if there are none.
+    content: bytes | None = None
     code: str | None = None
     error: str | None = None
     observed: Observed = Observed()
+    #: The kind of the exception that the tool has raised, as the child says it.
+    kind: FailureKind | None = None
 
 
 def observe(worker: Worker, holding: Holding, *, started: float, cpu_before: float) -> Observed:
@@ -43,12 +50,20 @@ def observe(worker: Worker, holding: Holding, *, started: float, cpu_before: flo
     `started` is the time at which the work began. Until then the child had used `cpu_before` seconds of processor time.
     """
     gone = worker.gone.result() if worker.gone.done() else None
+    # A child that has served other calls has used only a part of its processor time for this one.
+    before = cpu_before if worker.served or gone is None else 0.0
+    cpu_seconds = worker.cpu_seconds() if gone is None else gone.cpu_seconds
+    most = holding.resident_bytes_max if gone is None else gone.resident_bytes_max
+    if most <= worker.resident_bytes_before:
+        # An earlier call had as much. Of this one only the present amount is known.
+        most = holding.resident_bytes
     return Observed(
         log=worker.output.text(),
         log_is_truncated=worker.output.is_truncated,
         wall_ms=(time.monotonic() - started) * 1000,
-        cpu_ms=(max(worker.cpu_seconds() - cpu_before, 0.0) if gone is None else gone.cpu_seconds) * 1000,
-        resident_bytes_max=holding.resident_bytes_max if gone is None else gone.resident_bytes_max,
+        cpu_ms=max(cpu_seconds - before, 0.0) * 1000,
+        resident_bytes_max=most,
+        served=worker.served,
         server_seconds=worker.channel.server_seconds,
     )
 
@@ -56,7 +71,7 @@ def observe(worker: Worker, holding: Holding, *, started: float, cpu_before: flo
 def read_answer(answer: Answer, *, tool: str, output_bytes_max: int) -> CallOutcome:
     """The outcome of a call with this answer. It is a failure if the result is too large, too deep, or not JSON."""
     if isinstance(answer, CallFailure):
-        return CallOutcome(code=answer.code, error=answer.error)
+        return CallOutcome(code=answer.code, error=answer.error, kind=answer.kind)
     result = answer.text if isinstance(answer, TextResult) else answer.json
     data = result.encode("utf-8", "replace")
     if len(data) > output_bytes_max:
@@ -98,6 +113,14 @@ def too_large(tool: str, size: int | Literal["more"], output_bytes_max: int) -> 
     return CallOutcome(
         code="RESULT_TOO_LARGE",
         error=f"The result of {tool} has {size} bytes, and {output_bytes_max} are allowed; ask for less.",
+    )
+
+
+def too_much_content(tool: str, much: ContentTooLargeError) -> CallOutcome:
+    """The outcome of a call with more images and files than a result may have."""
+    return CallOutcome(
+        code="RESULT_TOO_LARGE",
+        error=f"The result of {tool} has {much}; ask for less.",
     )
 
 

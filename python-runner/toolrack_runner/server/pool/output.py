@@ -75,6 +75,18 @@ class Output:
         del self._kept[position:]
         self.bytes_max = position
 
+    def begin_again(self) -> None:
+        """Drops all output so far, for the next call of a child that is stopped."""
+        # Nothing can be written meanwhile, and a pipe holds no more than one read takes.
+        self._read()
+        self._kept.clear()
+        self.bytes_max = LOG_BYTES
+        self.is_truncated = False
+        self._live_end = None
+        if self._pause is not None:
+            self._pause.cancel()
+            self._go_on()
+
     def close(self) -> None:
         """Reads the rest of the pipe and closes it.
 

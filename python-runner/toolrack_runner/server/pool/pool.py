@@ -8,7 +8,8 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 
 from toolrack_runner.server.network.public_address import Network
 from toolrack_runner.server.packages.environment import Environment
@@ -16,11 +17,13 @@ from toolrack_runner.server.pool.channel import ChannelClosedError
 from toolrack_runner.server.pool.children import Children, NoEnvironmentError, PoolError
 from toolrack_runner.server.pool.memory_watch import too_much, watched
 from toolrack_runner.server.pool.name_lookups import NameLookUps
-from toolrack_runner.server.pool.niceness import LongCalls, RecentUse
+from toolrack_runner.server.pool.niceness import LONG_SECONDS, LongCalls, RecentUse
+from toolrack_runner.server.pool.parking import Parking
 from toolrack_runner.server.pool.preloaded import know_installed, shared
 from toolrack_runner.server.pool.refills import BehindAnswers, Refills
 from toolrack_runner.server.pool.warm_queue import Key, WarmQueue, WarmQueues
 from toolrack_runner.server.pool.worker import HeldTooMuchError, Worker
+from toolrack_runner.server.pool.written_pages import written_pages
 from toolrack_runner.server.pool.zygote_process import ZygoteProcess
 from toolrack_runner.server.pool.zygotes import PLAIN, Packages, Zygotes
 from toolrack_runner.wire.child_messages import CallOrder, Imports, ProtocolError, Ready, SourceText, Starting
@@ -75,6 +78,9 @@ class Pool:
             return Worker(number, slot, limits, zygote.shared_anonymous_bytes, workplace)
 
         self._children: Children[Worker, ZygoteProcess] = Children(make, self._queues.remove)
+        self._parking = Parking(
+            self._queues, lambda worker: not (self._is_closed or self._is_retired(worker))
+        )
         self.behind = BehindAnswers(self._loop)
         self._long_calls = LongCalls()
         self._recent_use = RecentUse(self._loop)
@@ -92,20 +98,48 @@ class Pool:
         """How many children are not reaped yet, and how many of them wait for a call, for `/health`."""
         return {"alive": self._children.alive, "waiting": self._queues.waiting}
 
-    async def take(self, key: Key, source: SourceText, environment: Environment | None = None) -> Worker:
+    async def take(
+        self,
+        key: Key,
+        source: SourceText,
+        environment: Environment | None = None,
+        seconds: float = IMPORT_SECONDS,
+    ) -> Worker:
         """A child for one call. The child has imported the module, or has the order to import it. Raises PoolError.
 
-        `environment` is the one whose digest the key has.
+        `environment` is the one whose digest the key has. The call has so many seconds.
         """
         if environment is not None:
             await know_installed()
-        queue = self._queues.called(key, source, self._loop.time(), environment)
+        if key.session is not None:
+            parked = self._queues.called(key, source, self._loop.time(), environment)
+            while (found := self._queues.take(parked)) is not None:
+                if not found.has_moved_while_parked:
+                    return found
+                found.kill()
+            found = await self._parking.next_rested(parked, seconds)
+            if found is not None:
+                return found
+        queue = self._queues.called(key.fresh, source, self._loop.time(), environment)
         worker = self._queues.take(queue)
         if worker is None:
             queue.found_none()
-            worker = await self.blank(key.limits, queue.packages, environment)
+            worker = await self.blank(_limits_of(key), queue.packages, environment)
             self._order(worker, queue, rehearse=False)
+        worker.call_cpu_seconds = key.limits.cpu_seconds
         return worker
+
+    def give_back(self, key: Key, tool: str, worker: Worker, *, has_result: bool) -> None:
+        """Parks a child for the next call of its key, or kills it. Called when the outcome of its call is known."""
+        queue = self._queues.find(key) if has_result and worker.served + 1 < key.reuse else None
+        if queue is None or not worker.is_alive:
+            # The output is dropped now. Python would free it only when it collects cycles, because objects of the worker
+            # refer to each other.
+            worker.output.end_at(0)
+            learn = partial(self._learn_pages, key, tool, worker)
+            self.behind.kill(worker, has_result=has_result, before=learn)
+        else:
+            self._parking.rest(worker, queue)
 
     async def blank(
         self, limits: Limits, packages: Packages = PLAIN, environment: Environment | None = None
@@ -122,10 +156,6 @@ class Pool:
         """The digests of the environments that living children have, or children that are being made."""
         return self._children.environments | self._queues.environments_coming
 
-    def forget_environment(self, digest: str) -> None:
-        """Ends the children that wait with this environment. Running calls and checks go on."""
-        self._queues.drop_with(digest)
-
     @contextmanager
     def at_work(self, tenant: str, worker: Worker) -> Iterator[float]:
         """Watches the child's memory and its user's share of the processors, while code of the user runs in the child.
@@ -134,18 +164,26 @@ class Pool:
         """
         worker.yield_to_others(self._recent_use.steps(tenant))
         cpu_before = worker.cpu_seconds()
+        stack = ExitStack()
+        # Most calls end before, and need no watch.
+        late = self._loop.call_later(LONG_SECONDS, self._watch_long, stack, tenant, worker, cpu_before)
         try:
-            with watched(worker), self._long_calls.once_long(tenant, worker):
-                yield cpu_before
+            yield cpu_before
         finally:
+            late.cancel()
+            stack.close()
             self._recent_use.add(tenant, worker.cpu_seconds() - cpu_before)
+
+    def _watch_long(self, stack: ExitStack, tenant: str, worker: Worker, cpu_before: float) -> None:
+        stack.enter_context(watched(worker, cpu_before))
+        stack.enter_context(self._long_calls.counted(tenant, worker))
 
     def learn(self, key: Key, facts: Imports | Ready) -> None:
         """Stores what a child has sent about its module: the code and the imports, or the index of each spec in TOOL_SPECS.
 
         The next children of the module are forked from a zygote that has preloaded the imports.
         """
-        queue = self._queues.find(key)
+        queue = self._queues.find(key.fresh)
         if queue is None:
             return
         if isinstance(facts, Ready):
@@ -167,10 +205,10 @@ class Pool:
 
     async def refill(self, key: Key | None = None) -> None:
         """Starts to make the missing children of the key, and children without a module. Called after an answer is sent."""
-        if key is not None and (queue := self._queues.find(key)) is not None:
+        if key is not None and (queue := self._queues.find(key.fresh)) is not None:
             for _ in range(queue.missing):
                 queue.coming += 1
-                self._refills.ask(key, self._loop.time())
+                self._refills.ask(queue.key, self._loop.time())
                 self.behind.when_not_held(self._go_on)
         self._go_on()
 
@@ -192,8 +230,11 @@ class Pool:
     def _weigh_again(self) -> None:
         if self._is_closed:
             return
+        now = self._loop.time()
         for worker in self._queues.weighed_longest_ago(WEIGHED_AT_ONCE):
-            if not worker.is_at_rest or too_much(worker, holding := worker.holding()) is not None:
+            holding = worker.holding()
+            is_over = worker.parked_until is not None and worker.parked_until < now
+            if is_over or not worker.is_at_rest or too_much(worker, holding) is not None:
                 self._queues.remove(worker)
                 worker.kill()
             else:
@@ -242,14 +283,29 @@ class Pool:
             self._refills.ended(key)
             self._go_on()
 
+    def _learn_pages(self, key: Key, tool: str, worker: Worker) -> None:
+        """Learns which pages a call of this tool writes. The child has answered and is not killed yet.
+
+        Only a child that was made ahead is looked at. Other calls would do this again and again for a module whose children
+        cannot be made ahead.
+        """
+        queue, zygote = self._queues.find(key.fresh), self._children.zygote_of(worker)
+        origin = zygote, worker.shared_anonymous_bytes
+        if queue is None or zygote is None or worker.pid <= 0 or not worker.was_made_ahead:
+            return
+        if queue.written.wants(origin, tool):
+            queue.written.learn(origin, tool, written_pages(worker.pid))
+
     async def _warm(self, key: Key, queue: WarmQueue[Worker]) -> Worker | None:
         """A child that has imported the module and waits; None if the import fails."""
         environment = queue.environment
-        worker = self._children.spawn(
-            key.limits, await self._zygote(queue.packages, environment), environment
-        )
-        # There is no rehearsal while other children that were requested are still to be made.
-        self._order(worker, queue, rehearse=not self._refills.has_backlog)
+        zygote = await self._zygote(queue.packages, environment)
+        # While other children that were requested are still to be made, a child writes no pages and rehearses nothing.
+        has_backlog = self._refills.has_backlog
+        pages = "" if has_backlog else queue.written.text_for((zygote, zygote.shared_anonymous_bytes))
+        worker = self._children.spawn(_limits_of(key), zygote, environment, pages)
+        worker.copied_bytes = queue.written.bytes if pages else 0
+        self._order(worker, queue, rehearse=not has_backlog)
         try:
             with self.at_work(key.tenant, worker):
                 async with asyncio.timeout(IMPORT_SECONDS):
@@ -259,15 +315,19 @@ class Pool:
         except (TimeoutError, ChannelClosedError, ProtocolError, HeldTooMuchError):
             message = None
         # The memory is checked here, because an import can end before the first check of `watched`.
-        if isinstance(message, Ready) and await worker.rest() and too_much(worker, worker.holding()) is None:
-            self.learn(key, message)
-            return worker
+        if isinstance(message, Ready) and await worker.rest():
+            worker.before = worker.holding()
+            if too_much(worker, worker.before) is None:
+                self.learn(key, message)
+                worker.was_made_ahead = True
+                return worker
         worker.kill()
         return None
 
     def _order(self, worker: Worker, queue: WarmQueue[Worker], *, rehearse: bool) -> None:
         network = bool(queue.key.network)
-        worker.send(CallOrder(queue.key.module, queue.source, queue.known, rehearse, network))
+        reuse = queue.key.reuse > 1
+        worker.send(CallOrder(queue.key.module, queue.source, queue.known, rehearse, network, reuse))
 
     async def _zygote(self, packages: Packages, environment: Environment | None) -> ZygoteProcess:
         zygote = self.zygotes.choose(packages, environment)
@@ -291,3 +351,12 @@ class Pool:
     def _is_retired(self, worker: Worker) -> bool:
         zygote = self._children.zygote_of(worker)
         return zygote is None or zygote.is_retired
+
+
+def _limits_of(key: Key) -> Limits:
+    """The limits of a child for this key.
+
+    One that may serve several calls gets twice the processor time of a call, because the kernel counts all of them together,
+    and nobody can raise this limit again. It is only parked if it has used no more than once, so each call has enough.
+    """
+    return key.limits if key.reuse == 1 else key.limits._replace(cpu_seconds=2 * key.limits.cpu_seconds)

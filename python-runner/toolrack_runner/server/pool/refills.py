@@ -31,7 +31,7 @@ class BehindAnswers:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._calls = 0
-        self._answered: list[AnyChild] = []
+        self._answered: list[tuple[AnyChild, Callable[[], None] | None]] = []
 
     @contextmanager
     def busy(self) -> Iterator[None]:
@@ -43,10 +43,13 @@ class BehindAnswers:
             if not self._calls:
                 self._clock.call_later(PAUSE_SECONDS, self._kill_answered)
 
-    def kill(self, child: AnyChild, *, has_result: bool) -> None:
-        """Kills a child after its answer. If it gave a result, first waits until no call runs, but at most HOLD_SECONDS."""
+    def kill(self, child: AnyChild, *, has_result: bool, before: Callable[[], None] | None = None) -> None:
+        """Kills a child after its answer. If it gave a result, first waits until no call runs, but at most HOLD_SECONDS.
+
+        `before` is called directly before a child with a result is killed.
+        """
         if has_result:
-            self._answered.append(child)
+            self._answered.append((child, before))
             self._clock.call_later(HOLD_SECONDS, self._kill_answered)
         else:
             self._clock.call_soon(child.kill)
@@ -62,7 +65,10 @@ class BehindAnswers:
 
     def _kill_answered(self) -> None:
         while self._answered:
-            self._answered.pop().kill()
+            child, before = self._answered.pop()
+            if before is not None:
+                before()
+            child.kill()
 
 
 class Refills:

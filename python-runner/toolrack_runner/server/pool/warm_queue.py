@@ -5,16 +5,18 @@ after some time without a call, or to make room for other queues. Then the user 
 queue.
 """
 
+from asyncio import Future
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Generic
+from typing import Generic, NamedTuple
 
 from toolrack_runner.hosts import Host
 from toolrack_runner.server.packages.environment import Environment
 from toolrack_runner.server.pool.children import SLOTS_MAX, Child
 from toolrack_runner.server.pool.fair_queue import FairBudget
+from toolrack_runner.server.pool.written_pages import WrittenPages
 from toolrack_runner.server.pool.zygotes import PLAIN, Packages
 from toolrack_runner.wire.child_messages import Known, SourceText
 from toolrack_runner.wire.zygote_messages import Limits
@@ -31,8 +33,7 @@ MODULES_MAX = 1_000
 CODE_BYTES_MAX = 64 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(NamedTuple):
     """Identifies children that can replace each other. A child never gets a call with another key."""
 
     tenant: str
@@ -43,6 +44,16 @@ class Key:
     network: tuple[Host, ...] = ()
     #: The digest of the environment; empty if the module has no packages of its own.
     environment: str = ""
+    #: How many calls one child serves.
+    reuse: int = 1
+    #: The session whose calls a child with `reuse` serves after its first one: empty for calls without a session. None for
+    #: children that have served no call.
+    session: str | None = None
+
+    @property
+    def fresh(self) -> "Key":
+        """The key of the children that have served no call."""
+        return self if self.session is None else self._replace(session=None)
 
 
 @dataclass(slots=True)
@@ -59,8 +70,10 @@ class WarmQueue(Generic[Child]):
     #: The time of the last call of this key.
     called_at: float = 0.0
     wanted: int = 1
-    #: How many children are being made.
+    #: How many children are being made or, if the key has a session, are resting after a call.
     coming: int = 0
+    #: The calls that wait for children that are resting.
+    takers: deque["Future[Child | None]"] = field(default_factory=deque)
     #: The compiled module, which a child sent before the module ran. None if no child has sent it, or if it was dropped to
     #: make room for others.
     code: str | None = None
@@ -69,6 +82,8 @@ class WarmQueue(Generic[Child]):
     places: dict[str, int] | None = None
     #: Whether the arguments of any tool are converted. The module may have forged this value too.
     converts: bool = False
+    #: The pages that its calls write.
+    written: WrittenPages = field(default_factory=WrittenPages)
 
     @property
     def known(self) -> Known | None:
@@ -151,9 +166,12 @@ class WarmQueues(Generic[Child]):
                 self._forget_code(next(other for other in kept if other.key.tenant == user))
 
     def take(self, queue: WarmQueue[Child]) -> Child | None:
-        """The first waiting child that can be called, or None. Kills the children before it, which cannot be called."""
+        """The first waiting child that can be called, or None. Kills the children before it, which cannot be called.
+
+        Of the children that have served calls the last one comes first, so that those that are not needed end in time.
+        """
         while queue.waiting:
-            child = queue.waiting[0]
+            child = queue.waiting[0 if queue.key.session is None else -1]
             self.remove(child)
             if child.is_alive and not child.has_said_more:
                 return child
@@ -204,11 +222,6 @@ class WarmQueues(Generic[Child]):
         for key in list(self._queues):
             if (key.module, key.sha256) == (module, sha256) and tenant in (None, key.tenant):
                 self.drop(key)
-
-    def drop_with(self, environment: str) -> None:
-        """Drops the queues whose children have this environment, which is given by its digest."""
-        for key in [key for key in self._queues if key.environment == environment]:
-            self.drop(key)
 
     @property
     def environments_coming(self) -> set[str]:

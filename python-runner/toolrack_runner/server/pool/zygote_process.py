@@ -2,14 +2,13 @@
 
 import asyncio
 import os
-import select
 import signal
 from collections.abc import Callable
 from contextlib import suppress
 
 from toolrack_runner.server.packages.environment import Environment
 from toolrack_runner.server.pool.children import Children
-from toolrack_runner.server.pool.worker import Worker
+from toolrack_runner.server.pool.worker import Worker, has_ended
 from toolrack_runner.wire import zygote_messages as messages
 from toolrack_runner.wire.zygote_messages import Limits, ZygoteChannel
 
@@ -64,11 +63,12 @@ class ZygoteProcess:
         limits: Limits,
         environment: Environment | None,
         *,
+        pages: str,
         channel: int,
         output: int,
     ) -> None:
         """Asks for a child; raises OSError if the zygote accepts no more messages."""
-        spawn = messages.Spawn(child, slot, limits)
+        spawn = messages.Spawn(child, slot, limits, pages=pages)
         if environment is not None:
             spawn = spawn._replace(environment=environment.folder, library_bytes=environment.library_bytes)
         self._channel.send(spawn, (channel, output))
@@ -102,8 +102,8 @@ class ZygoteProcess:
 
     def wait(self) -> None:
         """Waits until the process has ended, at most a second."""
-        with suppress(OSError, ValueError):  # The process is reaped already.
-            select.select((self._pidfd,), (), (), 1.0)
+        if self._pidfd >= 0:  # Otherwise the process is reaped already.
+            has_ended(self._pidfd, within_seconds=1.0)
 
     def _close_if_unused(self) -> None:
         if self.is_retired and not self._alive:

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from child.module.tools import called
-from toolrack_runner.child.module.formed import ResultError
 from toolrack_runner.child.module.result import result_of
+from toolrack_runner.child.module.result_errors import ResultError
 
 
 @pytest.mark.parametrize(

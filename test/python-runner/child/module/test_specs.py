@@ -162,11 +162,35 @@ def schema(properties: str, required: str = "['a']", more: str = "") -> str:
         (spec_with(timeoutSeconds="True"), "field_invalid", "timeoutSeconds"),
         (spec_with(timeoutSeconds="3601"), "field_invalid", "up to 3,600"),
         (spec_with(timeoutSeconds="float('nan')"), "field_invalid", "timeoutSeconds is nan"),
+        (spec_with(limits="[]"), "field_invalid", "limits is not a dict"),
+        (
+            spec_with(limits="{'callsPerMinutes': 3}"),
+            "field_invalid",
+            "limits has a key 'callsPerMinutes' that is not known. Did you mean 'callsPerMinute'?",
+        ),
+        *(
+            (
+                spec_with(limits=f"{{'concurrent': {value}}}"),
+                "field_invalid",
+                "concurrent of limits is not a whole number from 1 to 1,000. It counts each user alone",
+            )
+            for value in ("0", "-1", "1001", "1.0", "True", "'3'", "None")
+        ),
+        *(
+            (
+                spec_with(reuse=value),
+                "field_invalid",
+                "reuse is neither True nor a whole number from 1 to 1,000",
+            )
+            for value in ("False", "0", "-1", "1001", "1.0", "2.5", "'100'", "[]", "{}")
+        ),
         (
             spec_with(secrets="'KEY'"),
             "field_invalid",
             "secrets is not a list of names such as 'WEATHER_API_KEY'",
         ),
+        (spec_with(onFailure="[]"), "field_invalid", "onFailure is not a dict"),
+        (spec_with(onFailure="{'retry': {1}}"), "field_invalid", "onFailure"),
         (spec_with(secrets="['key']"), "field_invalid", "secrets"),
         (
             spec_with(secrets="['caller:KEY']"),
@@ -310,6 +334,8 @@ def test_all_reasons_of_a_spec_are_told_at_once() -> None:
         spec_with(description="None", handler="documented"),
         spec_with(
             timeoutSeconds="0.5",
+            reuse="1_000",
+            limits="{'callsPerMinute': 30, 'concurrent': 2}",
             secrets="['API_KEY', 'API_KEY', {'name': 'OWN', 'of': 'caller'}]",
             network="['api.example.com', 'db.example.com:8080']",
         ),
@@ -330,6 +356,18 @@ def test_a_secret_of_the_caller_is_reported_with_whose_it_is() -> None:
     secrets = "['API_KEY', {'of': 'caller', 'name': 'OWN'}, 'API_KEY', {'name': 'OWN', 'of': 'caller'}]"
     (_, tool) = checked(module_with(spec_with(secrets=secrets)))["tools"]
     assert tool["secrets"] == ["API_KEY", "caller:OWN"]
+
+
+def test_what_is_done_after_a_failure_is_reported_as_the_spec_has_it() -> None:
+    strategy = "{'retry': {'times': 2}, 'network': {'ask': True, 'unknown': 1}}"
+    (_, tool) = checked(module_with(spec_with(onFailure=strategy)))["tools"]
+    assert tool["onFailure"] == {"retry": {"times": 2}, "network": {"ask": True, "unknown": 1}}
+
+
+@pytest.mark.parametrize(("written", "read"), [("True", 100), ("1", 1), ("1_000", 1_000), ("None", None)])
+def test_how_many_calls_a_process_may_serve_is_reported(written: str, read: int | None) -> None:
+    (_, tool) = checked(module_with(spec_with(reuse=written)))["tools"]
+    assert tool["reuse"] == read
 
 
 @pytest.mark.parametrize(
@@ -397,6 +435,7 @@ KEYS = [
     "examples",
     "annotations",
     "timeoutSeconds",
+    "limits",
     "secrets",
     "network",
 ]

@@ -130,7 +130,10 @@ TOOL_SPECS = [{"name": "loops:forever", "description": "Never.", "handler": fore
         ({"sha256": "A" * 64}, "sha256 must be 64 lower-case hexadecimal digits"),
         ({"limits": {"memory": 1}}, "limits: the body has a field that is not known here"),
         ({"limits": {"minIsolation": "L9"}}, "limits.minIsolation must be one of L0, L1"),
-        ({"user": "me"}, "the body has a field that is not known here; it takes arguments, context"),
+        (
+            {"user": "me"},
+            "the body has a field that is not known here; it takes arguments, attached, context",
+        ),
         ({"source": 1}, "source must be a string"),
     ],
 )
@@ -149,7 +152,7 @@ def test_a_wrong_field_is_named(runner: LiveRunner, change: dict[str, object], s
         (b"[]", 400, "the body is JSON, but not an object"),
         (b'{"arguments": ' + b"[" * 300 + b"]" * 300 + b"}", 400, "more than 34 levels"),
         (b"[" * 100_000, 400, "the body is not valid JSON"),
-        (b'"' + b"x" * (4 << 20) + b'"', 413, "more than 4194304 bytes"),
+        (b'"' + b"x" * (12 << 20) + b'"', 413, "the body has more than "),
     ],
 )
 def test_a_body_that_is_no_object_is_refused(

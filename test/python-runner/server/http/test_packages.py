@@ -31,9 +31,10 @@ def module(*dependencies: str) -> str:
 
 @pytest.fixture(scope="module")
 def index() -> Iterator[PackageIndex]:
-    """An index with two packages."""
+    """An index with some packages."""
     wheels = (wheel("alpha", requires=("beta",)), wheel("beta"), wheel("hidden", files={"json.py": ""}))
-    with PackageIndex(*wheels).serving() as index:
+    others = (wheel(name) for name in ("single", "owned", "slow"))
+    with PackageIndex(*wheels, *others).serving() as index:
         yield index
 
 
@@ -49,9 +50,13 @@ def folder() -> Iterator[Path]:
 @pytest.fixture(scope="module")
 def packages_runner(index: PackageIndex, folder: Path) -> Iterator[LiveRunner]:
     """A runner that installs from the index."""
-    environment = {"TOOLRACK_PACKAGES_DIR": str(folder), "TOOLRACK_PACKAGES_INDEX": index.url}
-    with live_runner(environment=environment) as live:
+    with live_runner(environment=variables(index, folder)) as live:
         yield live
+
+
+def variables(index: PackageIndex, folder: Path) -> dict[str, str]:
+    """The settings of a runner that installs from the index."""
+    return {"TOOLRACK_PACKAGES_DIR": str(folder), "TOOLRACK_PACKAGES_INDEX": index.url}
 
 
 def events_of(runner: LiveRunner, body: dict[str, Any]) -> list[dict[str, Any]]:
@@ -126,49 +131,44 @@ def test_a_check_without_packages_is_a_stream_with_the_report_only(packages_runn
     assert (report["event"], report["ok"]) == ("report", True)
 
 
-def test_an_index_that_is_away_is_an_error_of_the_route_and_the_last_event(folder: Path) -> None:
-    with PackageIndex().serving() as gone:
-        url = gone.url
-    environment = {"TOOLRACK_PACKAGES_DIR": str(folder), "TOOLRACK_PACKAGES_INDEX": url}
-    with live_runner(environment=environment) as live:
-        body = {"name": "words", "source": module("gamma")}
-        answer = live.client.post("/check", json=body)
-        error = answer.json()["error"]
-        assert (answer.status_code, error["details"]) == (503, [{"reason": "PACKAGES_UNAVAILABLE"}])
-        *_, last = events_of(live, body)
-        assert last == {
-            "event": "error",
-            "code": "PACKAGES_UNAVAILABLE",
-            "message": error["message"],
-            "status": 503,
-        }
+def test_an_index_that_refuses_the_runner_is_an_error_of_the_route_and_the_last_event(
+    packages_runner: LiveRunner, index: PackageIndex
+) -> None:
+    body = {"name": "words", "source": module("gamma")}
+    index.password = "secret"
+    try:
+        answer = packages_runner.client.post("/check", json=body)
+        *_, last = events_of(packages_runner, body)
+    finally:
+        index.password = None
+    error = answer.json()["error"]
+    assert (answer.status_code, error["details"]) == (503, [{"reason": "PACKAGES_UNAVAILABLE"}])
+    assert last == {
+        "event": "error",
+        "code": "PACKAGES_UNAVAILABLE",
+        "message": error["message"],
+        "status": 503,
+    }
 
 
-def test_where_packages_are_off_a_module_with_packages_is_refused(folder: Path) -> None:
-    environment = {"TOOLRACK_PACKAGES": "off", "TOOLRACK_PACKAGES_DIR": str(folder / "off")}
-    with live_runner(environment=environment) as live:
-        (fault,) = live.check("words", module("alpha"))["faults"]
-        assert (fault["code"], fault["kind"]) == ("PACKAGES_REFUSED", "packages_off")
-        assert live.check("words", module())["ok"] is True
-    assert not (folder / "off").exists()
-
-
-def test_a_call_names_its_environment_and_sends_its_lock_if_it_is_missing(folder: Path) -> None:
-    source, own = module("beta"), folder / "own"
-    with PackageIndex(wheel("beta")).serving() as index:
-        environment = {"TOOLRACK_PACKAGES_DIR": str(own), "TOOLRACK_PACKAGES_INDEX": index.url}
-        with live_runner(environment=environment) as first:
-            lock = first.check("words", source)["packages"]
-            digest = lock["digest"]
-            assert first.invoke(source, "words:run", environment=digest)["text"] == "done"
-    remove_tree(own / "environments" / digest.removeprefix("sha256:"))
-    # uv's cache has the wheel, so the environment is built without the index.
-    with live_runner(environment=environment) as again:
-        unknown = again.client.post("/invoke", json=invocation(source, "words:run", environment=digest))
+def test_a_call_names_its_environment_and_sends_its_lock_if_it_is_missing(
+    packages_runner: LiveRunner, index: PackageIndex, folder: Path
+) -> None:
+    source = module("single")
+    lock = packages_runner.check("words", source)["packages"]
+    digest = lock["digest"]
+    assert packages_runner.invoke(source, "words:run", environment=digest)["text"] == "done"
+    remove_tree(folder / "environments" / digest.removeprefix("sha256:"))
+    requests = len(index.requests)
+    with live_runner(environment=variables(index, folder)) as again:
+        body = invocation(source, "words:run", environment=digest)
+        unknown = again.client.post("/invoke", json=body)
         assert unknown.status_code == 404
         assert unknown.json()["error"]["details"] == [{"reason": "MODULE_UNKNOWN"}]
         assert again.invoke(source, "words:run", environment=digest, lock=lock)["text"] == "done"
         assert again.invoke(source, "words:run", environment=digest)["text"] == "done"
+    # uv's cache has the wheel, so the environment is built without the index.
+    assert len(index.requests) == requests
 
 
 def test_a_call_whose_packages_cannot_be_had_runs_nothing(packages_runner: LiveRunner) -> None:
@@ -194,13 +194,19 @@ def test_a_call_whose_packages_cannot_be_had_runs_nothing(packages_runner: LiveR
         ({"TOOLRACK_PACKAGES_DENY": "Beta"}, "The operator can change TOOLRACK_PACKAGES_DENY"),
     ],
 )
-def test_a_call_whose_packages_the_operator_has_taken_away_is_refused_and_not_to_be_repeated(
-    packages_runner: LiveRunner, index: PackageIndex, folder: Path, setting: dict[str, str], sentence: str
+def test_what_the_operator_has_taken_away_is_a_fault_of_the_module_and_of_a_call_that_is_not_to_be_repeated(
+    packages_runner: LiveRunner, tmp_path: Path, folder: Path, setting: dict[str, str], sentence: str
 ) -> None:
     source = module("beta")
     lock = packages_runner.check("words", source)["packages"]
-    environment = {"TOOLRACK_PACKAGES_DIR": str(folder), "TOOLRACK_PACKAGES_INDEX": index.url, **setting}
-    with live_runner(environment=environment) as live:
+    is_off = "TOOLRACK_PACKAGES" in setting
+    place = tmp_path / "off" if is_off else folder
+    with live_runner(environment={"TOOLRACK_PACKAGES_DIR": str(place), **setting}) as live:
+        (fault,) = live.check("words", source)["faults"]
+        kind = "packages_off" if is_off else "packages_denied"
+        assert (fault["code"], fault["kind"]) == ("PACKAGES_REFUSED", kind)
+        assert sentence in fault["message"]
+        assert live.check("words", module())["ok"] is True
         for more in ({}, {"lock": lock}):
             body = invocation(source, "words:run", environment=lock["digest"], **more)
             answer = live.client.post("/invoke", json=body)
@@ -209,6 +215,7 @@ def test_a_call_whose_packages_the_operator_has_taken_away_is_refused_and_not_to
             assert "Retry-After" not in answer.headers
             assert error["message"].startswith("nothing was run: ")
             assert sentence in error["message"]
+    assert not (tmp_path / "off").exists()
 
 
 @pytest.mark.parametrize(
@@ -226,21 +233,33 @@ def test_an_environment_that_does_not_fit_the_lock_is_refused(
     assert answer.json()["error"]["details"] == [{"reason": "BODY_INVALID"}]
 
 
-def test_an_installation_ends_when_its_caller_leaves(folder: Path) -> None:
-    with PackageIndex(wheel("beta")).serving() as index:
-        index.gate = threading.Event()
-        own = folder / "left"
-        environment = {"TOOLRACK_PACKAGES_DIR": str(own), "TOOLRACK_PACKAGES_INDEX": index.url}
-        with live_runner(environment=environment) as live:
-            body = {"name": "words", "source": module("beta")}
-            with live.client.stream("POST", "/check", json=body, headers=EVENTS):
-                assert index.downloading.wait(60)
-                assert list((own / "work").iterdir())
-            until(lambda: list((own / "work").iterdir()) == [], "the end of the installation")
-            until(live.is_idle, "the end of the check")
-            index.gate.set()
-            index.gate = None
-            assert live.check("words", body["source"])["ok"] is True
+def test_an_installation_ends_when_its_caller_leaves(
+    packages_runner: LiveRunner, index: PackageIndex, folder: Path
+) -> None:
+    body = {"name": "words", "source": module("slow")}
+    index.downloading.clear()
+    gate = index.gate = threading.Event()
+    try:
+        with packages_runner.client.stream("POST", "/check", json=body, headers=EVENTS):
+            assert index.downloading.wait(60)
+            assert list((folder / "work").iterdir())
+        until(lambda: list((folder / "work").iterdir()) == [], "the end of the installation")
+        until(packages_runner.is_idle, "the end of the check")
+    finally:
+        gate.set()
+        index.gate = None
+    assert packages_runner.check("words", module("slow"))["ok"] is True
+
+
+def test_the_user_of_an_environment_is_the_tenant_of_the_check_and_of_the_call(
+    packages_runner: LiveRunner, folder: Path
+) -> None:
+    source = module("owned")
+    digest = packages_runner.check("words", source, tenant="eve")["packages"]["digest"]
+    owners = folder / f"manifests/{digest.removeprefix('sha256:')}.owners"
+    assert json.loads(owners.read_text()) == ["eve"]
+    assert packages_runner.invoke(source, "words:run", environment=digest, tenant="bob")["text"] == "done"
+    assert json.loads(owners.read_text()) == ["bob", "eve"]
 
 
 def test_a_module_imports_its_packages_in_the_check_and_in_each_call(packages_runner: LiveRunner) -> None:

@@ -1,5 +1,6 @@
 """What one user asks for too much is that user's alone: another's calls and uploads go on."""
 
+import re
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -98,6 +99,25 @@ def test_thirty_sleeping_calls_of_one_cost_another_no_call(shared: LiveRunner) -
             "12 of your calls run or wait, as many as one user may have; try again when one of them has ended"
         )
         assert shared.health()["calls"]["running"] == 4
+
+
+def test_a_wait_in_the_queue_counts_for_the_deadline_of_a_call(shared: LiveRunner) -> None:
+    bodies = [resting("greedy", 2, deadlineMs=LONG_MS)] * 4
+    late = [resting("greedy", 0, deadlineMs=500), resting("greedy", 100, deadlineMs=5_000)]
+    with many(shared, "/invoke", bodies) as running:
+        until(lambda: shared.health()["calls"]["running"] == 4, "four calls")
+        with ThreadPoolExecutor(2) as threads:
+            refused, killed = threads.map(
+                lambda body: shared.client.post("/invoke", json=body, timeout=30), late
+            )
+        assert [answer.result().json()["outcome"] for answer in running] == ["success"] * 4
+    assert refused.status_code == 429
+    assert refused.json()["error"]["message"] == (
+        "the call waited in the queue of the runner until its deadline, and nothing was run; try again"
+    )
+    assert killed.json()["code"] == "DEADLINE_EXCEEDED"
+    (seconds,) = re.findall(r"did not answer within ([\d.]+) s", killed.json()["error"])
+    assert float(seconds) < 5
 
 
 def test_calls_that_come_together_take_turns_with_those_of_another(shared: LiveRunner) -> None:

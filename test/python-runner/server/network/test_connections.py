@@ -199,6 +199,14 @@ def test_another_host_port_address_or_protocol_is_not(connected: tuple[LiveRunne
         answer = live.invoke(FETCH, tool, arguments, network=network)
         assert answer["code"] == "TOOL_RAISED", answer
         assert reason in answer["error"]
+        assert answer["kind"] == "permission"
+
+
+def test_a_host_that_does_not_answer_is_a_failure_of_the_network(runner: LiveRunner) -> None:
+    answer = runner.invoke(
+        FETCH, "fetches:fetch", {"url": "http://nowhere.invalid/"}, network=["nowhere.invalid"]
+    )
+    assert (answer["code"], answer["kind"]) == ("TOOL_RAISED", "network"), answer
 
 
 def test_a_tool_that_names_no_host_has_no_network(connected: tuple[LiveRunner, int]) -> None:

@@ -10,6 +10,7 @@ import pytest
 from server.packages.modules import MakeSettings
 from support.package_index import PackageIndex
 from toolrack_runner.server.package_settings import PackageSettings
+from toolrack_runner.server.packages import uv
 from toolrack_runner.server.packages.tree import remove_tree
 
 
@@ -21,8 +22,12 @@ def index() -> Iterator[PackageIndex]:
 
 
 @pytest.fixture
-def make_settings(tmp_path: Path, index: PackageIndex) -> Iterator[MakeSettings]:
+def make_settings(
+    tmp_path: Path, index: PackageIndex, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[MakeSettings]:
     """Settings with the index and an own folder. Other settings may be given."""
+    # An index that a test has stopped stays away. uv would wait for seconds before it asks again.
+    monkeypatch.setattr(uv, "_RETRIES", 0)
 
     def make(**more: Any) -> PackageSettings:
         fields: dict[str, Any] = {"is_on": True, "folder": tmp_path / "packages", "index": index.url}

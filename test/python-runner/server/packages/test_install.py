@@ -17,7 +17,7 @@ from toolrack_runner.packages_path import PACKAGES_PATH
 from toolrack_runner.server.packages.lock import Lock, LockedPackage, LockError, read_lock
 from toolrack_runner.server.packages.refusal import PackagesRefusedError, PackagesUnavailableError
 from toolrack_runner.server.packages.resolve import PLATFORM, PYTHON
-from toolrack_runner.server.packages.tree import files_in, remove_tree
+from toolrack_runner.server.packages.tree import files_in
 from toolrack_runner.server.packages.uv import Uv
 
 
@@ -187,7 +187,7 @@ def test_packages_that_are_too_large_when_they_are_unpacked_are_refused(
 def test_one_file_that_is_too_large_is_refused_while_it_is_unpacked(
     index: PackageIndex, make_settings: MakeSettings
 ) -> None:
-    index.wheels = [wheel("alpha", files={"alpha.bin": bytes(64 << 20)})]
+    index.wheels = [wheel("alpha", files={"alpha.bin": bytes(16 << 20)})]
     with pytest.raises(PackagesRefusedError, match="TOOLRACK_PACKAGES_MB") as refused:
         had(make_settings(bytes_max=4 << 20), "alpha")
     assert refused.value.kind == "packages_too_large"
@@ -245,19 +245,34 @@ def test_a_hostile_wheel_puts_nothing_outside_and_no_link_and_no_set_uid_bit(
     assert not Path("/tmp/outside-of-toolrack.py").exists()
 
 
-@pytest.mark.parametrize("path", ["d/" * 1500 + "x.py", "/".join(["x" * 200] * 10)], ids=["deep", "long"])
+@pytest.mark.parametrize("said", ["No space left on device (os error 28)", "Hash mismatch"])
+def test_a_name_in_a_wheel_that_reads_like_another_failure_costs_others_nothing(
+    index: PackageIndex, make_settings: MakeSettings, said: str
+) -> None:
+    index.wheels = [wheel("alpha", files={f"a\x01 {said}": ""}), wheel("beta")]
+    settings = make_settings()
+    had(settings, "beta")
+    with pytest.raises(PackagesRefusedError, match="a wheel is broken") as refused:
+        had(settings, "alpha")
+    assert refused.value.kind == "packages_unsafe"
+    assert any(settings.folder.glob("cache/archive-*/*/beta"))
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["d/" * 1500 + "x.py", "d/" * 60 + "x.py", "/".join(["x" * 200] * 10)],
+    ids=["deep and long", "deep", "long"],
+)
 def test_a_wheel_with_a_deep_or_long_path_is_refused_and_others_are_installed_after_it(
     index: PackageIndex, make_settings: MakeSettings, path: str
 ) -> None:
     index.wheels = [wheel("alpha", files={path: ""}), wheel("beta")]
-    for _ in range(2):
-        with pytest.raises(PackagesRefusedError, match=r"more than (50 folders|1000 characters)") as refused:
-            had(make_settings(), "alpha")
-        assert refused.value.kind == "packages_unsafe"
-        assert nothing_is_left(make_settings().folder)
-        # This runner has just started, so it has swept.
-        assert had(make_settings(), "beta").environment.versions == {"beta": "1.0"}
-        remove_tree(make_settings().folder)
+    with pytest.raises(PackagesRefusedError, match=r"more than (50 folders|1000 characters)") as refused:
+        had(make_settings(), "alpha")
+    assert refused.value.kind == "packages_unsafe"
+    assert nothing_is_left(make_settings().folder)
+    # This runner has just started, so it has swept.
+    assert had(make_settings(), "beta").environment.versions == {"beta": "1.0"}
 
 
 def test_names_that_differ_by_case_or_hyphen_are_one_package(

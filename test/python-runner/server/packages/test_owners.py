@@ -4,18 +4,17 @@ import asyncio
 import json
 import os
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 
-from server.packages.modules import MakeSettings, head_with, source_with
-from support.live_runner import live_runner
+from server.packages.modules import MakeSettings, head_with
+from server.packages.test_install import lock_of
 from support.package_index import PackageIndex
 from support.wheels import wheel
 from toolrack_runner.server.package_settings import PackageSettings
-from toolrack_runner.server.packages.owners import OWNERS_MAX
+from toolrack_runner.server.packages.folders import Folders
+from toolrack_runner.server.packages.owners import OWNERS_MAX, Owners
 from toolrack_runner.server.packages.packages import Packages
-from toolrack_runner.server.packages.tree import remove_tree
 
 
 class Users:
@@ -36,7 +35,8 @@ class Users:
         for name in names:
             if name not in self._manifests:
                 self._index.wheels.append(wheel(name))
-            had = await self.packages.for_module(head_with(name), None, user=user)
+            lock = lock_of(wheel(name))
+            had = await self.packages.for_module(head_with(name), lock, user=user)
             self._second += 1
             self._manifests[name] = self._settings.folder / f"manifests/{had.environment.folder}.json"
             os.utime(self._manifests[name], (self._second, self._second))
@@ -104,21 +104,15 @@ def test_a_call_counts_as_a_use_and_not_too_many_users_are_remembered(
     asyncio.run(run())
 
 
-def test_the_user_is_the_tenant_of_a_check_and_of_a_call(index: PackageIndex) -> None:
-    index.wheels = [wheel("alpha")]
-    source = source_with("alpha").decode() + (
-        "def run(): return 'done'\n"
-        "TOOL_SPECS = [{'name': 'words:run', 'description': 'Runs.', 'handler': run}]\n"
-    )
-    with TemporaryDirectory(ignore_cleanup_errors=True) as name:
-        os.chmod(name, 0o755)
-        folder = Path(name) / "packages"
-        variables = {"TOOLRACK_PACKAGES_DIR": str(folder), "TOOLRACK_PACKAGES_INDEX": index.url}
-        with live_runner(environment=variables) as live:
-            body = {"name": "words", "source": source, "tenant": "eve"}
-            digest = live.client.post("/check", json=body).json()["packages"]["digest"]
-            owners = folder / f"manifests/{digest.removeprefix('sha256:')}.owners"
-            assert json.loads(owners.read_text()) == ["eve"]
-            assert live.invoke(source, "words:run", environment=digest, tenant="bob")["text"] == "done"
-            assert json.loads(owners.read_text()) == ["bob", "eve"]
-        remove_tree(folder)
+def test_a_call_of_a_user_who_is_not_remembered_reads_the_file_once(tmp_path: Path) -> None:
+    folders = Folders(tmp_path)
+    folders.make()
+    (folders.manifests / "0.json").touch()
+    before = Owners(folders)
+    for at in range(OWNERS_MAX):
+        before.add("sha256:0", f"user{at}")
+    restarted = Owners(folders)
+    assert not restarted.knows("sha256:0", "eve")
+    restarted.add("sha256:0", "eve")
+    assert restarted.knows("sha256:0", "eve")
+    assert "eve" not in restarted.of("sha256:0")

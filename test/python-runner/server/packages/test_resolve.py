@@ -5,7 +5,7 @@ import itertools
 import re
 import threading
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -243,18 +243,23 @@ def nested_marker() -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("made", "asked", "kind", "sentence"),
+    ("make", "asked", "kind", "sentence"),
     [
         (
-            with_metadata(wheel("alpha"), itertools.chain([b"\n"], itertools.repeat(b"A" * (1 << 20), 600))),
+            lambda: with_metadata(wheel("alpha"), [b"\n", *itertools.repeat(b"A" * (1 << 20), 600)]),
             "alpha",
             "packages_too_large",
             "cannot read the metadata",
         ),
-        (with_metadata(wheel("alpha"), [nested_marker()]), "alpha", "packages_too_large", "cannot read"),
-        (wheel("alpha"), "alpha==9999999999999999999999", "packages_missing", "cannot exist"),
         (
-            wheel("alpha", requires=("evil @ http://evil.example/evil-1.0-py3-none-any.whl",)),
+            lambda: with_metadata(wheel("alpha"), [nested_marker()]),
+            "alpha",
+            "packages_too_large",
+            "cannot read",
+        ),
+        (lambda: wheel("alpha"), "alpha==9999999999999999999999", "packages_missing", "cannot exist"),
+        (
+            lambda: wheel("alpha", requires=("evil @ http://evil.example/evil-1.0-py3-none-any.whl",)),
             "alpha",
             "packages_unsafe",
             "from an address",
@@ -263,9 +268,14 @@ def nested_marker() -> bytes:
     ids=["large metadata", "deep marker", "large version", "an address"],
 )
 def test_a_package_that_uv_cannot_use_is_no_failure_of_the_runner(
-    index: PackageIndex, make_settings: MakeSettings, made: Wheel, asked: str, kind: str, sentence: str
+    index: PackageIndex,
+    make_settings: MakeSettings,
+    make: Callable[[], Wheel],
+    asked: str,
+    kind: str,
+    sentence: str,
 ) -> None:
-    index.wheels = [made]
+    index.wheels = [make()]
     with pytest.raises(PackagesRefusedError, match=sentence) as refused:
         had(make_settings(), asked)
     assert refused.value.kind == kind

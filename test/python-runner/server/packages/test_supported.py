@@ -4,7 +4,11 @@ from importlib.metadata import version
 
 import pytest
 
+from server.packages.modules import MakeSettings, had
+from support.package_index import PackageIndex
+from support.wheels import wheel
 from toolrack_runner.server.packages.supported import SUPPORTED, unsupported
+from toolrack_runner.wire.fault import ModuleError
 
 
 @pytest.mark.parametrize(
@@ -40,3 +44,23 @@ def test_the_runner_s_own_versions_are_within() -> None:
     own = [*SUPPORTED, "pydantic-core", "typing-extensions", "typing-inspection", "annotated-types"]
     for name in own:
         assert unsupported({name: version(name)}, "weather.py") is None, name
+
+
+@pytest.mark.parametrize(
+    "name", ["docstring_parser", "pydantic_core", "annotated_types", "typing_extensions", "pydantic"]
+)
+def test_a_package_that_brings_a_library_of_the_runner_under_another_name_is_refused(
+    index: PackageIndex, make_settings: MakeSettings, name: str
+) -> None:
+    index.wheels = [wheel("other", files={f"{name}/__init__.py": ""})]
+    with pytest.raises(ModuleError) as refused:
+        had(make_settings(), "other")
+    assert refused.value.fault.kind == "packages_unsupported"
+    assert f"install a module {name}, which" in refused.value.fault.message
+
+
+def test_a_library_of_the_runner_under_its_own_name_is_installed(
+    index: PackageIndex, make_settings: MakeSettings
+) -> None:
+    index.wheels = [wheel("docstring-parser", "0.17.0")]
+    assert had(make_settings(), "docstring-parser").environment.modules == {"docstring_parser"}

@@ -1,5 +1,6 @@
 """What uv would let through is found in the installed files."""
 
+import csv
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -25,6 +26,11 @@ def _record_absolute(folder: Path) -> None:
     (folder / "alpha-1.0.dist-info" / "RECORD").write_text('"/etc/outside,1",sha256=x,3\n')
 
 
+def _record_long(folder: Path) -> None:
+    (folder / "alpha-1.0.dist-info").mkdir()
+    (folder / "alpha-1.0.dist-info" / "RECORD").write_text(f"{'x' * (1 << 20)},,\n")
+
+
 HOSTILE: dict[str, tuple[Callable[[Path], object], str]] = {
     "link": (lambda folder: (folder / "link").symlink_to("/etc/passwd"), "is no file"),
     "inner link": (lambda folder: (folder / "link").symlink_to("alpha.py"), "is no file"),
@@ -33,6 +39,7 @@ HOSTILE: dict[str, tuple[Callable[[Path], object], str]] = {
     "set-uid": (_set_uid, "rights of another user"),
     "unprintable": (lambda folder: (folder / "a\n.py").write_text(""), "unprintable"),
     "record": (_record, "outside of the environment"),
+    "record with a long field": (_record_long, "is no table"),
     "absolute record": (_record_absolute, "outside of the environment"),
 }
 
@@ -58,3 +65,21 @@ def test_what_is_removed_is_removed_as_a_link_and_nothing_outside_is(tmp_path: P
     assert tidy(folder).start_files == ("sitecustomize", "x.pth")
     assert os.listdir(folder) == []
     assert os.listdir(outside) == ["kept"]
+
+
+@pytest.mark.parametrize(
+    ("added", "removed", "is_as_listed"),
+    [("", "", True), ("beta.py", "", False), ("", "alpha.py", False), ("alpha-1.0.dist-info/RECORD.jws", "", True)],
+)  # fmt: skip
+def test_a_file_that_no_package_lists_and_a_listed_one_that_is_missing_are_noticed(
+    tmp_path: Path, added: str, removed: str, is_as_listed: bool
+) -> None:
+    (info := tmp_path / "alpha-1.0.dist-info").mkdir()
+    files = ("alpha.py", "evil.pth", 'a "b",\xfc.txt', "alpha-1.0.dist-info/RECORD")
+    for name in (*files, *filter(None, [added])):
+        (tmp_path / name).write_text("")
+    with open(info / "RECORD", "w", newline="") as record:
+        csv.writer(record).writerows((name, "", "") for name in files)
+    if removed:
+        (tmp_path / removed).unlink()
+    assert tidy(tmp_path).is_as_listed == is_as_listed

@@ -86,6 +86,7 @@ class FakeZygote:
         limits: Limits,
         environment: Environment | None,
         *,
+        pages: str,
         channel: int,
         output: int,
     ) -> None:

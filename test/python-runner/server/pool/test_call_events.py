@@ -32,7 +32,7 @@ class OneChild:
         """During the call."""
         yield worker.cpu_seconds()
 
-    async def take(self, _key: object, source: str, environment: object) -> Worker:
+    async def take(self, _key: object, source: str, environment: object, _seconds: float) -> Worker:
         """The child, ready for its call."""
         assert environment is None
         self.worker.send(CallOrder("m", source, None, rehearse=False, network=False))
@@ -42,9 +42,10 @@ class OneChild:
         asyncio.get_running_loop().call_soon(self._say, TextResult("x"))
         return self.worker
 
-    def kill(self, worker: Worker, *, has_result: bool) -> None:
+    def give_back(self, _key: object, _tool: str, worker: Worker, *, has_result: bool) -> None:
         """A thread of the tool prints until here."""
         assert has_result
+        worker.output.end_at(0)
         os.write(worker.output.child_end, b"late")
         worker.output.close()
         assert worker.output.text() == ""

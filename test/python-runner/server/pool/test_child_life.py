@@ -19,12 +19,16 @@ Step = m.Order | m.ChildMessage
 
 CALL = m.CallOrder("m", "", None, rehearse=False, network=False)
 CALL_WITH_NETWORK = CALL._replace(network=True)
+REUSED = CALL._replace(reuse=True)
 CHECK = m.CheckOrder("m", "")
 INVOCATION = m.Invocation("m:a", {}, {})
 STREAMED = INVOCATION._replace(streams=True)
 IMPORTS, STARTING, READY = m.Imports([], None), m.Starting(), m.Ready()
 TEXT, JSON, BROKEN = m.TextResult(""), m.JsonResult("1"), m.CallFailure("MODULE_BROKEN", "")
+RESTED, SECOND = m.Rested(0), INVOCATION._replace(number=1)
+OF_SECOND, RESTED_AGAIN = m.TextResult("", 1), m.Rested(1)
 PROGRESS, VALUES = m.Progress(0.5, ""), m.Values(["1"])
+PART, PIECE = m.ContentPart("image", "image/png", "a.png", 3), m.ContentPiece("AAAA")
 CONNECT, REPLY = m.Connect("a.example", 80), m.ConnectReply()
 PARSED, IMPORTED, LOADED = (
     m.StageReport(stage, {"stage": stage}) for stage in ("parsed", "imported", "loaded")
@@ -32,7 +36,8 @@ PARSED, IMPORTED, LOADED = (
 EXAMPLE, DONE = m.ExampleStarts("m:a", 0), m.Done()
 FAILED, SIGHTS = m.Failed(""), m.Sights({})
 EVERY_MESSAGE: tuple[m.ChildMessage, ...] = (
-    *(FAILED, IMPORTS, STARTING, READY, CONNECT, PROGRESS, VALUES, TEXT, JSON, BROKEN),
+    *(FAILED, IMPORTS, STARTING, READY, CONNECT, PROGRESS, VALUES, PART, PIECE, TEXT, JSON, BROKEN),
+    *(RESTED, OF_SECOND, RESTED_AGAIN),
     *(PARSED, IMPORTED, LOADED, EXAMPLE, DONE, SIGHTS),
 )
 #: All that main sends; a ProbeOrder is the zygote's.
@@ -60,30 +65,55 @@ MOMENTS: list[tuple[tuple[Step, ...], Moment, list[m.ChildMessage]]] = [
     ((CALL_WITH_NETWORK, INVOCATION, STARTING), Moment.IMPORTING, [READY, BROKEN]),
     ((CALL, STARTING, READY), Moment.READY, []),
     ((CALL_WITH_NETWORK, STARTING, READY), Moment.READY, []),
-    ((CALL, STARTING, READY, INVOCATION), Moment.CALLED, [PROGRESS, TEXT, JSON, BROKEN]),
-    ((CALL, INVOCATION, IMPORTS, STARTING, READY), Moment.CALLED, [PROGRESS, TEXT, JSON, BROKEN]),
+    ((CALL, STARTING, READY, INVOCATION), Moment.CALLED, [PROGRESS, PART, PIECE, TEXT, JSON, BROKEN]),
+    (
+        (CALL, INVOCATION, IMPORTS, STARTING, READY),
+        Moment.CALLED,
+        [PROGRESS, PART, PIECE, TEXT, JSON, BROKEN],
+    ),
     (
         (CALL_WITH_NETWORK, STARTING, READY, INVOCATION),
         Moment.CALLED,
-        [PROGRESS, TEXT, JSON, BROKEN, CONNECT],
+        [PROGRESS, PART, PIECE, TEXT, JSON, BROKEN, CONNECT],
     ),
     # One wish at a time; another thread of the tool may answer meanwhile.
     (
         (CALL_WITH_NETWORK, INVOCATION, STARTING, READY, CONNECT),
         Moment.CALLED,
-        [PROGRESS, TEXT, JSON, BROKEN],
+        [PROGRESS, PART, PIECE, TEXT, JSON, BROKEN],
     ),
     (
         (CALL_WITH_NETWORK, INVOCATION, STARTING, READY, CONNECT, REPLY),
         Moment.CALLED,
-        [PROGRESS, TEXT, JSON, BROKEN, CONNECT],
+        [PROGRESS, PART, PIECE, TEXT, JSON, BROKEN, CONNECT],
     ),
-    ((CALL, STREAMED, STARTING, READY), Moment.CALLED, [PROGRESS, VALUES, TEXT, JSON, BROKEN]),
-    ((CALL, STARTING, READY, STREAMED, PROGRESS), Moment.CALLED, [PROGRESS, VALUES, TEXT, JSON, BROKEN]),
-    ((CALL, STREAMED, STARTING, READY, VALUES), Moment.CALLED, [PROGRESS, VALUES, TEXT, JSON, BROKEN]),
+    ((CALL, STREAMED, STARTING, READY), Moment.CALLED, [PROGRESS, VALUES, PART, PIECE, TEXT, JSON, BROKEN]),
+    (
+        (CALL, STARTING, READY, STREAMED, PROGRESS),
+        Moment.CALLED,
+        [PROGRESS, VALUES, PART, PIECE, TEXT, JSON, BROKEN],
+    ),
+    (
+        (CALL, STREAMED, STARTING, READY, VALUES),
+        Moment.CALLED,
+        [PROGRESS, VALUES, PART, PIECE, TEXT, JSON, BROKEN],
+    ),
     ((CALL, STREAMED, STARTING, READY, VALUES, TEXT), Moment.ANSWERED, []),
     ((CALL, INVOCATION, STARTING, READY, TEXT), Moment.ANSWERED, []),
     ((CALL, BROKEN), Moment.ANSWERED, []),
+    ((REUSED, STARTING, READY, INVOCATION), Moment.CALLED, [PROGRESS, PART, PIECE, TEXT, JSON, BROKEN]),
+    ((REUSED, STARTING, READY, INVOCATION, TEXT), Moment.ANSWERED, [RESTED]),
+    ((REUSED, STARTING, READY, INVOCATION, TEXT, RESTED), Moment.RESTED, []),
+    (
+        (REUSED, STARTING, READY, INVOCATION, TEXT, RESTED, SECOND),
+        Moment.CALLED,
+        [PROGRESS, PART, PIECE, OF_SECOND],
+    ),
+    (
+        (REUSED, STARTING, READY, INVOCATION, TEXT, RESTED, SECOND, OF_SECOND),
+        Moment.ANSWERED,
+        [RESTED_AGAIN],
+    ),
     ((CHECK,), Moment.READING, [FAILED, PARSED]),
     ((CHECK, PARSED), Moment.READ, [IMPORTED, LOADED]),
     ((CHECK, PARSED, IMPORTED), Moment.EXAMPLES, [EXAMPLE, LOADED]),

@@ -115,6 +115,17 @@ def test_a_module_may_not_have_the_name_of_a_package_of_its_environment(one_pool
     assert one_pool.check("greets", module("greets", "", "1"))["ok"]
 
 
+def test_a_package_with_the_name_of_the_runner_s_module_is_not_imported(one_pool: LivePool) -> None:
+    own = one_pool.environments.install(
+        {"toolrack/__init__.py": "1 / 0", "beside.py": "VALUE = 1"}, toolrack="1.0", beside="1.0"
+    )
+    source = module("makes", "import toolrack, beside", "[toolrack.Image(b'x', 'image/png'), beside.VALUE]")
+    assert one_pool.check("makes", source, own)["ok"]
+    for _ in range(2):
+        shown = {"image": 1, "mimeType": "image/png", "bytes": 1}
+        assert answer(one_pool, source, "makes:run", own, refill=True) == [shown, 1]
+
+
 WHERE = module("where", "import datetime, {package}", "{package}.__file__.startswith('/packages')").replace(
     "def run()", "def run(day: datetime.date)"
 )

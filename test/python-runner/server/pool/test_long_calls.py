@@ -1,6 +1,5 @@
 """What runs long for one user takes together about as much of the processors as one call of another's."""
 
-import asyncio
 from dataclasses import dataclass, field
 
 import pytest
@@ -55,20 +54,9 @@ def test_what_is_over_counts_no_more_and_nothing_of_its_user_is_kept() -> None:
     assert not calls._of_user
 
 
-def test_what_ends_soon_was_never_long() -> None:
-    async def run() -> None:
-        calls = LongCalls()
-        child = Child()
-        with calls.once_long("a", child):
-            pass
-        yields = asyncio.Event()
-
-        class Long(Child):
-            def yield_to_others(self, steps: int) -> None:
-                yields.set()
-
-        with calls.once_long("a", Long()):
-            await yields.wait()
-        assert (child.steps, calls._of_user) == ([], {})
-
-    asyncio.run(run())
+def test_a_long_call_counts_until_its_end() -> None:
+    calls = LongCalls()
+    child = Child()
+    with calls.counted("a", child):
+        assert calls._of_user == {"a": {child}}
+    assert (child.steps, calls._of_user) == ([0], {})
