@@ -73,6 +73,7 @@ test.each(FAULTS)('a service that %s is answered for by what it said last', asyn
     layers: { user: 1 },
     unknown: [],
     quarantined: [],
+    unavailable: [],
     leftOut: [],
     unmatched: [],
   })

@@ -86,7 +86,7 @@ test('what has a Runner runs here, the rest at the service, and the answers are 
   expect(server.asked).toHaveLength(1)
   expect(server.asked[0]).toMatchObject({
     method: 'POST',
-    url: '/jobs/tools/dispatch',
+    url: '/jobs/tools/dispatch?images=0',
     headers: { authorization: 'Bearer t', 'content-type': 'application/json' },
   })
 })

@@ -30,7 +30,7 @@ test('lists and calls name the session of the client, and a list can name anothe
     '/workflows/tools/list?envelope=array&session=a%3Ab',
     '/workflows/tools/list?envelope=array&session=other',
     '/workflows/tools/invoke?session=a%3Ab',
-    '/workflows/tools/dispatch?session=a%3Ab',
+    '/workflows/tools/dispatch?images=0&session=a%3Ab',
   ])
 })
 

@@ -20,6 +20,7 @@ test("a list is the service's own, and says what the service says of it", async 
     'X-Tools-Unknown': 'NOPE,NADA,+3',
     'X-Tools-Quarantined': 'odd:one',
     'X-Tools-Left-Out': 'OUT,+1',
+    'X-Tools-Unavailable': 'ILL',
     'X-Tools-Scope-Unmatched': 'gti_*,tag:100%25%20%C3%BC',
   }
   server.answers = [listAnswer([listed('A'), listed('B')], headers)]
@@ -31,6 +32,7 @@ test("a list is the service's own, and says what the service says of it", async 
     layers: { user: 3, global: 'stale', file: 14 },
     unknown: ['NOPE', 'NADA'],
     quarantined: ['odd:one'],
+    unavailable: ['ILL'],
     leftOut: ['OUT'],
     unmatched: ['gti_*', 'tag:100% ü'],
   })
@@ -67,7 +69,7 @@ test.each(['name', 'limit', 'onChange'])(
     const refused = toolDefs(server).list({ [option]: 'x' })
     await expect(refused).rejects.toMatchObject({
       code: 'OPTION_INVALID',
-      message: `The option ${option} is none of a list, which takes names, tags, category, q, explain, with, loaded, scope, dialect, session, budget, tokens, strict, signal.`,
+      message: `The option ${option} is none of a list, which takes names, tags, category, q, explain, with, loaded, scope, dialect, session, budget, tokens, strict, healthy, signal.`,
     })
     expect(asked()).toEqual([])
   },
@@ -88,6 +90,7 @@ test('a list takes every option that its types have', async () => {
     budget: 9,
     tokens: true,
     strict: true,
+    healthy: true,
     signal: new AbortController().signal,
   }
   server.answers = [listAnswer([])]
@@ -145,12 +148,18 @@ test.each<[unknown, string]>([
   expect(urls()).toEqual([`${LIST}${search}`])
 })
 
-test('tags, category, dialect and strict are asked for', async () => {
+test('tags, category, dialect, strict and healthy are asked for', async () => {
   server.answers = [listAnswer([{ name: 'A', input_schema: {} }])]
-  const options = { tags: ['x', 'y'], category: ['cli'], dialect: 'anthropic', strict: true } as const
+  const options = {
+    tags: ['x', 'y'],
+    category: ['cli'],
+    dialect: 'anthropic',
+    strict: true,
+    healthy: true,
+  } as const
   const { tools } = await toolDefs(server).list(options)
   expect(tools).toEqual([{ name: 'A', input_schema: {} }])
-  expect(urls()).toEqual([`${LIST}&tags=x%2Cy&category=cli&dialect=anthropic&strict=1`])
+  expect(urls()).toEqual([`${LIST}&tags=x%2Cy&category=cli&dialect=anthropic&strict=1&healthy=1`])
 })
 
 test.each([

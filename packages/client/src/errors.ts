@@ -1,4 +1,4 @@
-import type { ToolResult } from '@toolrack/contract'
+import type { AnsweredImage, ToolResult } from '@toolrack/contract'
 
 /** The code of a ToolsError. Recognize an error by its code, never by its class or its text. */
 export type ToolsErrorCode =
@@ -27,6 +27,8 @@ export type CallResult = {
   readonly id: string | null
   readonly name: string
   readonly result: ToolResult
+  /** The images of the result that the message to the model has. `complete` takes them from here. */
+  readonly images?: readonly AnsweredImage[]
 }
 
 /** An error that the client reports to its caller. If only a tool fails, there is no ToolsError, but a result for the model. */
@@ -84,18 +86,25 @@ export class ServiceError extends Error {
   readonly wasSent: boolean
   /** True if an earlier request with the same idempotency key is still running. */
   readonly isInFlight: boolean
+  /** The result of a call that a limit has refused. Nothing was run. */
+  readonly refusal: ToolResult | undefined
 
-  constructor(
-    code: ServiceErrorCode,
-    message: string,
-    options: { retryAfterMs?: number; wasSent?: boolean; isInFlight?: boolean; cause?: unknown } = {},
-  ) {
+  constructor(code: ServiceErrorCode, message: string, options: ServiceErrorOptions = {}) {
     super(message, { cause: options.cause })
     this.code = code
     this.retryAfterMs = options.retryAfterMs ?? 0
     this.wasSent = options.wasSent ?? true
     this.isInFlight = options.isInFlight ?? false
+    this.refusal = options.refusal
   }
+}
+
+type ServiceErrorOptions = {
+  readonly retryAfterMs?: number
+  readonly wasSent?: boolean
+  readonly isInFlight?: boolean
+  readonly refusal?: ToolResult
+  readonly cause?: unknown
 }
 
 export function timedOut(deadlineMs: number): ServiceError {

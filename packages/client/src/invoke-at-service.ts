@@ -5,7 +5,7 @@ import { orAborted } from './in-time.ts'
 import { sendCalls } from './retry.ts'
 import { failureOf, keyHeader, refuseInFlight } from './run-at-service.ts'
 import type { DispatchOptions } from './run-at-service.ts'
-import { accepted, withNetworkErrors, type Service } from './service.ts'
+import { accepted, retryAfter, withNetworkErrors, type Service } from './service.ts'
 
 /** An event of a call. The last one is always the result. */
 export type CallEvent =
@@ -127,6 +127,9 @@ async function resultIn(response: Response, signal: AbortSignal): Promise<ToolRe
   if (!isToolResult(result))
     throw new ServiceError('UNREADABLE', 'The answer to the call did not come from the service.')
   refuseInFlight(result)
+  // A limit has refused the call, and the service says when it may be made.
+  if (result.resultType === 'failure' && result.code === 'LIMIT_EXCEEDED')
+    throw new ServiceError('BUSY', result.error, { retryAfterMs: retryAfter(response), refusal: result })
   return result
 }
 

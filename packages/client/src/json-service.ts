@@ -19,15 +19,26 @@ export class JsonService {
     this.#deadlineMs = deadlineMs
   }
 
+  /** The address of a path that is relative to that of the tools. */
+  addressOf(path: string): string {
+    return this.#service.addressOf(path)
+  }
+
   /**
    * Resolves to the answer, which is undefined for a 204. `path` is relative to that of the tools. Rejects with TOKEN_FAILED,
    * SERVICE_REFUSED or SERVICE_UNAVAILABLE.
    */
-  async ask<Answer>(method: string, path: string, body?: object): Promise<Answer> {
-    const init = {
-      method,
-      ...(body && { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } }),
-    }
+  ask<Answer>(method: string, path: string, body?: object): Promise<Answer> {
+    const json = body && { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } }
+    return this.send({ method, ...json }, path, jsonIn<Answer>)
+  }
+
+  /** Sends a request with any body, and resolves to what `read` makes of the answer. Rejects with the same errors as `ask`. */
+  async send<Answer>(
+    init: Pick<RequestInit, 'method' | 'body'> & { readonly headers?: Record<string, string> },
+    path: string,
+    read: (response: Response, signal: AbortSignal) => Promise<Answer>,
+  ): Promise<Answer> {
     try {
       return await inTime(
         this.#deadlineMs,
@@ -35,9 +46,7 @@ export class JsonService {
         async (signal) => {
           const token = await this.#service.token()
           const { response } = await this.#service.ask(path, token, signal, () => init)
-          const answer = parsedJson(await withNetworkErrors(signal, () => response.text()))
-          if (answer === undefined && response.status !== 204) throw new ServiceError('UNREADABLE', NOT_THERE)
-          return answer as Answer
+          return read(response, signal)
         },
       )
     } catch (cause) {
@@ -45,6 +54,13 @@ export class JsonService {
       throw new ToolsError('SERVICE_UNAVAILABLE', cause.message, { cause })
     }
   }
+}
+
+/** Reads an answer of JSON. It is undefined for a 204. */
+export async function jsonIn<Answer>(response: Response, signal: AbortSignal): Promise<Answer> {
+  const answer = parsedJson(await withNetworkErrors(signal, () => response.text()))
+  if (answer === undefined && response.status !== 204) throw new ServiceError('UNREADABLE', NOT_THERE)
+  return answer as Answer
 }
 
 const NOT_THERE = 'The answer did not come from the service.'

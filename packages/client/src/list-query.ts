@@ -42,6 +42,8 @@ export type ListOptions<D extends Dialect | undefined = Dialect | undefined> = {
   readonly tokens?: boolean | undefined
   /** If true and the service cannot read a layer, the result is a remembered list instead of one that lacks the layer. */
   readonly strict?: boolean | undefined
+  /** If true, the list leaves out tools that the service does not call for a while, because they have failed again and again. */
+  readonly healthy?: boolean | undefined
   /** When the signal is aborted, `list` rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined
 }
@@ -65,7 +67,7 @@ export type ListQuery = {
  * could have more tools than the program expects.
  */
 const OPTIONS =
-  'names, tags, category, q, explain, with, loaded, scope, dialect, session, budget, tokens, strict, signal'
+  'names, tags, category, q, explain, with, loaded, scope, dialect, session, budget, tokens, strict, healthy, signal'
 
 /** The largest budget that the service accepts. */
 const BUDGET_MAX = 999_999_999_999_999
@@ -76,7 +78,7 @@ export function listQuery(options: ListOptions): ListQuery {
     if (!OPTIONS.split(', ').includes(name))
       throw optionInvalid(`${name} is none of a list, which takes ${OPTIONS}`)
   const { names = '', tags = [], category = [], scope = [], q, with: extra, loaded = [] } = options
-  const { dialect, session, strict, budget, tokens, explain } = options
+  const { dialect, session, strict, healthy, budget, tokens, explain } = options
   const filter = parseNameFilter(typeof names === 'string' ? [names] : names.length > 0 ? names : ['[]'])
   if (typeof filter === 'object' && 'fault' in filter) throw optionInvalid(`names ${filter.fault}`)
   if (dialect !== undefined && !DIALECTS.includes(dialect))
@@ -95,8 +97,7 @@ export function listQuery(options: ListOptions): ListQuery {
   for (const [name, value] of Object.entries({ q, explain, with: extra, dialect, session }))
     if (value !== undefined) parameters.set(name, value)
   if (budget !== undefined) parameters.set('budget', String(budget))
-  if (tokens) parameters.set('tokens', '1')
-  if (strict) parameters.set('strict', '1')
+  for (const [name, isOn] of Object.entries({ tokens, strict, healthy })) if (isOn) parameters.set(name, '1')
   const query = { names: filter, tags, categories, scopes, q, loaded, dialect, session }
   return { ...query, search: `?${parameters.toString()}` }
 }

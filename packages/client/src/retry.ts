@@ -43,8 +43,8 @@ function mayHaveRun({ code, wasSent, isInFlight }: ServiceError): boolean {
 }
 
 /**
- * Sends calls. They are sent again in two cases: if the request certainly never reached the service, or after any other
- * ServiceError if there is an idempotency key. While a call with this key is running, asks again until `endsMs`. If one request
+ * Sends calls. They are sent again in three cases: if the request certainly never reached the service, if a limit has refused the
+ * call, or after any other ServiceError if there is an idempotency key. While a call with this key is running, asks again until `endsMs`. If one request
  * was lost and no later request was answered, throws the error of the lost one, because the tool may have run. `lostBefore` is
  * the error of an earlier request of the same call.
  */
@@ -55,7 +55,8 @@ export async function sendCalls<T>(
   send: () => Promise<T>,
   lostBefore?: ServiceError,
 ): Promise<T> {
-  if (idempotencyKey === undefined) return withRetry(endsMs, signal, send, ({ wasSent }) => !wasSent)
+  if (idempotencyKey === undefined)
+    return withRetry(endsMs, signal, send, ({ wasSent, refusal }) => !wasSent || refusal !== undefined)
   let lost = lostBefore
   const attempt = async (): Promise<T> => {
     try {

@@ -114,7 +114,8 @@ async function sendBatch(
   idempotencyKey: string | undefined,
 ): Promise<string> {
   const { response } = await service.ask(
-    `dispatch${service.callQuery}`,
+    // The client writes the messages itself, so the answer needs no images.
+    `dispatch?images=0${service.callQuery.replace('?', '&')}`,
     await service.token(),
     signal,
     () => ({
@@ -158,7 +159,8 @@ export function failureOf(error: unknown): ToolResult {
     if (error.reason === 'BODY_INVALID') return toolFailure('BODY_INVALID', error.message)
     throw error
   }
-  const { code, message, wasSent, isInFlight } = error as ServiceError
+  const { code, message, wasSent, isInFlight, refusal } = error as ServiceError
+  if (refusal) return refusal
   if (isInFlight) return toolFailure('CALL_IN_FLIGHT', message)
   if (code === 'BUSY') return toolFailure('RUNNER_BUSY', `${message} Nothing was run.`)
   if (!wasSent) return toolFailure('RUNNER_UNAVAILABLE', `${message} The tool has not run.`)

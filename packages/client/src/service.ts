@@ -38,6 +38,11 @@ export class Service {
     this.#base = base
   }
 
+  /** The address of a path that is relative to that of the tools. */
+  addressOf(path: string): string {
+    return new URL(path, this.#base).href
+  }
+
   /** The token for a request. Throws TOKEN_FAILED. */
   token(): Promise<string> {
     return currentToken(this.#options.token)
@@ -118,8 +123,7 @@ export async function accepted(response: Response): Promise<Response> {
   const text = await response.text().catch(() => '')
   if (status === 408 || status === 429 || status >= 500) {
     const code = status === 429 ? 'BUSY' : status === 408 ? 'TIMEOUT' : 'FAILED'
-    const retryAfterMs = retryAfter(response.headers.get('Retry-After'))
-    throw new ServiceError(code, `The service answered ${status}.`, { retryAfterMs })
+    throw new ServiceError(code, `The service answered ${status}.`, { retryAfterMs: retryAfter(response) })
   }
   const { message, reason } = errorIn(text)
   throw new ToolsError('SERVICE_REFUSED', `The service refused the request (${status}): ${message}`, {
@@ -128,8 +132,9 @@ export async function accepted(response: Response): Promise<Response> {
   })
 }
 
-/** The pause in milliseconds of a `Retry-After` header, which has seconds or a date. 0 without a valid header. */
-function retryAfter(header: string | null): number {
+/** The pause in milliseconds of the header `Retry-After`, which has seconds or a date. 0 without a valid header. */
+export function retryAfter({ headers }: Response): number {
+  const header = headers.get('Retry-After')
   if (header === null) return 0
   const ms = Number.isNaN(Number(header)) ? Date.parse(header) - Date.now() : Number(header) * 1000
   return ms > 0 ? ms : 0

@@ -187,7 +187,7 @@ export class ToolDefs {
     if (selected === 'unknown')
       throw new ToolsError('SERVICE_UNAVAILABLE', `${message} ${NO_SELECTION}`, { cause: this.#lastError })
     const local = await localList(this.#fallback, query, selected)
-    return { ...local, source: 'local', reason, revision: null, layers: null }
+    return { ...local, unavailable: [], source: 'local', reason, revision: null, layers: null }
   }
 }
 

@@ -1,8 +1,16 @@
 import { answerCalls, isToolName, toolFailure, toolResult } from '@toolrack/contract'
-import type { JsonObject, JsonValue, ReportedResult, ToolResult } from '@toolrack/contract'
+import type {
+  AnsweredImage,
+  ImageRules,
+  JsonObject,
+  JsonValue,
+  ReportedResult,
+  ToolResult,
+} from '@toolrack/contract'
 import type { ByName } from './by-name.ts'
 import { dryRunAtService, RUNS_HERE, type DryRun } from './dry-run-at-service.ts'
 import { optionInvalid, ToolsError } from './errors.ts'
+import { imagesOf, loadImages } from './images-at-service.ts'
 import { invokeAtService, type CallBody, type CallEvent, type CallOptions } from './invoke-at-service.ts'
 import { callsIn, messagesOf, pendingCall } from './model-calls.ts'
 import type { Answered, Dispatched, ReadCall } from './model-calls.ts'
@@ -25,6 +33,17 @@ export type ToolDispatcherOptions = Partial<ServiceOptions> & {
    * `invoke`.
    */
   readonly onApproval?: OnApproval | undefined
+  /**
+   * False for a model that takes no images. Then its messages have sentences about the images of results, and no image is loaded.
+   */
+  readonly images?: boolean | undefined
+}
+
+/** The result of one call, for `complete`. `images` are those of the result, as `dispatch` has returned them. */
+export type Reported = {
+  readonly index: number
+  readonly result: ReportedResult
+  readonly images?: readonly AnsweredImage[] | undefined
 }
 
 export type InvokeOptions = CallOptions & {
@@ -40,6 +59,7 @@ export class ToolDispatcher {
   readonly #service: Service | undefined
   readonly #deadlineMs: number
   readonly #onApproval: OnApproval | undefined
+  readonly #hasImages: boolean
 
   /**
    * Throws OPTION_INVALID for an option that is not allowed, for example if a Runner's definition has another name, or if two
@@ -49,6 +69,7 @@ export class ToolDispatcher {
     runners = [],
     deadlineMs = 60_000,
     onApproval,
+    images = true,
     service,
     token,
     ...rest
@@ -56,6 +77,7 @@ export class ToolDispatcher {
     this.#runners = runnersByName(runners)
     this.#deadlineMs = deadlineMs
     this.#onApproval = onApproval
+    this.#hasImages = images
     if (service === undefined) return
     if (token === undefined) throw optionInvalid('token is needed with service')
     this.#service = new Service({ ...rest, service, token })
@@ -99,12 +121,19 @@ export class ToolDispatcher {
     // If one call rejects, the error is thrown only after the other calls have ended. So no Runner goes on in the background.
     const settled = await Promise.allSettled(answering)
     const outcomes = settled.flatMap((one) => ('value' in one ? one.value : []))
-    const answered = outcomes.flatMap((outcome) => (outcome.pending ? [] : outcome))
-    const results = answered.map(({ call: { index, id = null, name }, result }) => ({
+    const ended = outcomes.flatMap((outcome) => (outcome.pending ? [] : outcome))
+    const images = await this.#images(
+      ended.map(({ result }) => result),
+      format.images,
+      signal,
+    )
+    const answered = ended.map((one) => ({ ...one, images: imagesOf(one.result, images) }))
+    const results = answered.map(({ call: { index, id = null, name }, result, images: own }) => ({
       index,
       id,
       name,
       result,
+      ...(own && { images: own }),
     }))
     const lost = settled.find((one) => 'reason' in one)
     // The reason of the signal is an object of the caller, so no results are added to it.
@@ -123,7 +152,7 @@ export class ToolDispatcher {
    */
   complete<Message extends object = JsonObject>(
     answer: object,
-    results: readonly { readonly index: number; readonly result: ReportedResult }[],
+    results: readonly Reported[],
   ): Answered<Message> {
     const { format, calls } = callsIn(answer)
     const answered = answerCalls(calls, results)
@@ -201,6 +230,11 @@ export class ToolDispatcher {
     const value = args as JsonValue
     const call = { index: 0, item: {}, id: undefined, name, arguments: { value }, nullMeansOmitted: false }
     yield { type: 'result', result: await this.#runHere(call, runner, signal) }
+  }
+
+  async #images(results: readonly ToolResult[], rules: ImageRules | undefined, signal?: AbortSignal) {
+    if (!this.#service || !this.#hasImages) return []
+    return loadImages(this.#service, results, rules, this.#deadlineMs, signal)
   }
 
   /**

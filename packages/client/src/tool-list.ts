@@ -55,6 +55,8 @@ export type ToolList<Tool extends JsonObject | ListedTool = ListedTool> = {
   readonly unmatched: readonly string[]
   /** The first twenty tools that cannot be converted to the dialect. */
   readonly quarantined: readonly string[]
+  /** The first twenty tools that `healthy` leaves out. */
+  readonly unavailable: readonly string[]
 }
 
 /** An answer of the service as the client remembers it. */
@@ -83,6 +85,7 @@ export function readList(headers: Headers, text: string, dialect: Dialect | unde
     leftOut: namesIn(headers.get('X-Tools-Left-Out')),
     unmatched: namesIn(headers.get('X-Tools-Scope-Unmatched')).map(decodeURIComponent),
     quarantined: namesIn(headers.get('X-Tools-Quarantined')),
+    unavailable: namesIn(headers.get('X-Tools-Unavailable')),
   }
   return { list, isPartial, etag: headers.get('ETag') }
 }

@@ -12,10 +12,10 @@ export function definitionDigest(definition: ToolDefinition): Digest {
 
 /**
  * The text from whose SHA-256 the digest is made. It is the canonical JSON of the name, the description, the parameters as a list
- * shows them, the annotations, the runner and the limits. Tags, category and `sealed` are not in it.
+ * shows them, the annotations, the runner, the limits and what is done after a failure. Tags, category and `sealed` are not in it.
  */
 export function digestedText(definition: ToolDefinition): string {
-  const { annotations, runner, limits } = definition
+  const { annotations, runner, limits, onFailure } = definition
   const { name, description, parameters } = definition.function
   const identity = {
     name,
@@ -24,6 +24,7 @@ export function digestedText(definition: ToolDefinition): string {
     ...(annotations && { annotations }),
     ...(runner && { runner }),
     ...(limits && { limits }),
+    ...(onFailure && { onFailure }),
   }
   return canonicalJson(identity as JsonObject)
 }

@@ -69,6 +69,10 @@ export const ERROR_CODES = {
   AGENT_NOT_FOUND: kind(404, 'There is no such agent of yours.'),
   SCOPE_NOT_FOUND: kind(404, 'You have stored no scope for that owner.'),
   ITEM_NOT_FOUND: kind(404, 'You have nothing of that name there.'),
+  ARTIFACT_NOT_FOUND: kind(
+    404,
+    'There is no such artifact of yours: it never was, was deleted, or has expired.',
+  ),
   VERSION_NOT_FOUND: kind(404, 'That version is not among the versions kept.'),
   METHOD_NOT_ALLOWED: kind(405, 'The route does not know this method.'),
   NOT_ACCEPTABLE: kind(406, 'The answer cannot be sent in a form that the request accepts; nothing was run.'),
@@ -123,6 +127,7 @@ export const ERROR_CODES = {
   ),
   HEADERS_TOO_LARGE: kind(431, 'The address and headers are larger than the service takes.'),
   SERVICE_BUSY: retryable(429, 'The service has as much work as it takes; nothing was done. Try again.'),
+  LIMIT_EXCEEDED: retryable(429, 'A limit of calls is reached; nothing was run. Try again later.'),
   RUNNER_BUSY: retryable(429, 'The runner has as many calls as it takes; try again.'),
   CANCELLED: kind(499, 'The caller disconnected before the answer.'),
   INTERNAL: kind(500, 'The service failed; the log has the reason under the request id.'),
@@ -143,6 +148,10 @@ export const ERROR_CODES = {
     'This service keeps a record of everything that it does, and its record cannot be written now; nothing was run.',
   ),
   RUNNER_UNAVAILABLE: retryable(503, 'The runner cannot be reached; nothing was run.'),
+  TOOL_UNAVAILABLE: retryable(
+    503,
+    'The tool has failed several times in a row, so it is not called for a while; nothing was run.',
+  ),
   PACKAGES_UNAVAILABLE: retryable(
     503,
     'The packages of the module cannot be installed now; nothing was run or written. Try again.',

@@ -8,18 +8,20 @@ export const GRANT_KINDS = ['network', 'packages', 'secrets'] as const
 export type GrantKind = (typeof GRANT_KINDS)[number]
 
 /**
- * Something that a module asks for beyond the standard library. The value is a host of `network`, a requirement of `packages` such as
- * `pandas>=2`, or the name of a secret. `caller:NAME` is the secret NAME of the user who makes the call.
+ * Something that a module asks for beyond the standard library. The value is a host of `network`, a requirement of `packages` such
+ * as `pandas>=2`, or the name of a secret. `caller:NAME` is the secret NAME of the user who makes the call.
  */
 export type Grant = { readonly kind: GrantKind; readonly value: string }
 
 /** The grants of one tool, sorted. Empty if its runner asks for none. */
 export function grantsOf(runner: ToolRunner | undefined): readonly Grant[] {
-  if (runner?.kind !== 'python') return []
-  return sortedGrants(
-    GRANT_KINDS.flatMap((kind) => textsIn(runner[kind]).map((value): Grant => ({ kind, value }))),
-  )
+  if (runner?.kind !== 'python') return NO_GRANTS
+  const asked = GRANT_KINDS.flatMap((kind) => textsIn(runner[kind]).map((value): Grant => ({ kind, value })))
+  return asked.length === 0 ? NO_GRANTS : sortedGrants(asked)
 }
+
+/** All tools without grants share this list, because a catalog may have 100,000 tools. */
+const NO_GRANTS: readonly Grant[] = []
 
 /** Each grant once, sorted by kind and then by value, both in the order of code units. */
 export function sortedGrants(grants: readonly Grant[]): readonly Grant[] {

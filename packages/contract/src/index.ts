@@ -1,6 +1,7 @@
 /** The types and rules that the service and the client share. This package does no I/O and does not need Node. */
 export { aliasOf, hashedAlias, plainAlias } from './alias.ts'
 export { answerCalls, type ReportedResult } from './calls/answer-calls.ts'
+export { imagesToShow, type AnsweredImage, type ImageRules } from './calls/answer-images.ts'
 export type { AnsweredCall, CallFormat, ToolCall } from './calls/call-format.ts'
 export { CALLS_MAX, findCalls, isCallId, readCalls } from './calls/read-calls.ts'
 export type { FoundCall, ReadCalls } from './calls/read-calls.ts'
@@ -14,6 +15,8 @@ export { canonicalJson, holdsLargeInteger, isJsonArray, isJsonObject, jsonPointe
 export { parsedJson, pointerKeys, valueAt, type JsonObject, type JsonValue } from './json.ts'
 export { GlobSet, NO, UNKNOWN, YES } from './matching/glob-set.ts'
 export { Needles, START } from './matching/needles.ts'
+export { FAILURE_KINDS, strategiesOf, strategyFor } from './on-failure.ts'
+export type { FailureKind, FailureStrategy, FallbackTool, OnFailure, RetryStrategy } from './on-failure.ts'
 export { parseNameEntry, parseNameFilter, type NameFilter, type NameFilterFault } from './name-filter.ts'
 export {
   ARGUMENT_KINDS,
@@ -67,12 +70,14 @@ export type {
   InvocationMeta,
   InvocationResult,
   ResourceUsage,
+  ResultContent,
   ToolResult,
 } from './tool-result.ts'
 export { errorBody, isToolrackError, ToolrackError } from './toolrack-error.ts'
 export type { ErrorBody, ErrorDetail } from './toolrack-error.ts'
 export type { AnthropicTool } from './vendors/anthropic.ts'
 export type { GeminiTool } from './vendors/gemini.ts'
+export { mcpResult, type McpResult } from './vendors/mcp.ts'
 export { modelProfile, type ModelProfile } from './vendors/model-profiles.ts'
 export { CALL_FORMATS, dialectRules, DIALECTS, hasListedShape, writeCall } from './vendors/registry.ts'
 export type { CallFormatName, Dialect, DialectTools, ToolOf } from './vendors/registry.ts'

@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from './json.ts'
+import type { OnFailure } from './on-failure.ts'
 
 /** The layers that have definitions. If several layers define the same name, the first one in this order wins. */
 export const LAYERS = ['user', 'global', 'file'] as const
@@ -41,6 +42,8 @@ export type ToolDefinition = {
   readonly tags?: readonly string[] | undefined
   readonly annotations?: ToolAnnotations | undefined
   readonly limits?: ToolLimits | undefined
+  /** What the service does after a failure of the tool. */
+  readonly onFailure?: OnFailure | undefined
   readonly sealed?: boolean | undefined
 }
 

@@ -5,9 +5,28 @@ import type { RuleDecision } from './rules/decide-call.ts'
 import { isJsonObject, type JsonValue } from './json.ts'
 import type { Layer } from './tool-definition.ts'
 
+/**
+ * A part of a result that is no JSON: a text, or an image or a file that is kept as the artifact with this id. `bytes` is its
+ * size.
+ */
+export type ResultContent =
+  | { readonly type: 'text'; readonly text: string }
+  | {
+      readonly type: 'image' | 'file'
+      readonly artifact: string
+      readonly mimeType: string
+      readonly name: string
+      readonly bytes: number
+    }
+
 /** The result of a call. `Data` is the type of the returned value. */
 export type ToolResult<Data = JsonValue> =
-  | { readonly resultType: 'success'; readonly textResultForLlm: string; readonly data?: Data }
+  | {
+      readonly resultType: 'success'
+      readonly textResultForLlm: string
+      readonly data?: Data
+      readonly content?: readonly ResultContent[]
+    }
   | {
       readonly resultType: 'failure'
       readonly textResultForLlm: string
@@ -66,8 +85,8 @@ export type ResourceUsage = {
 }
 
 /**
- * A consent that somebody must give before a tool can be called. `of` is `module` for the grants of the module, which its owner or
- * an admin accepts, and `caller` for the caller's own secrets, to which only the caller can consent.
+ * A consent that somebody must give before a tool can be called. If `of` is `module`, the owner of the module or an admin must
+ * accept its grants. If `of` is `caller`, the caller must consent that the tool gets the caller's own secrets.
  */
 export type AskedConsent = {
   readonly of: 'module' | 'caller'
@@ -90,8 +109,16 @@ export type InvocationMeta = {
   readonly resourceUsage: ResourceUsage | null
   /** True if this result was kept from an earlier call. */
   readonly replayed: boolean
+  /** How many calls the process of the tool had served before. Absent if it had served none. */
+  readonly reused?: number
   /** The id of the artifact that contains the whole result. */
   readonly artifact?: string
+  /** How often the tool was called, with this call. Absent if it was called once. */
+  readonly attempts?: number
+  /** The tool whose place this result's tool has taken, because that tool has failed. */
+  readonly fallbackFor?: string
+  /** True if the result is only a part of what was asked, because the tool has failed. */
+  readonly degraded?: boolean
   /** The approval that the call waits for. `expiresAt` is RFC 3339 in UTC. */
   readonly approval?: { readonly id: string; readonly expiresAt: string }
   /** The consent that the call lacks, if its code is GRANTS_PENDING. */

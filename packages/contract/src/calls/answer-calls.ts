@@ -1,5 +1,6 @@
 import { isJsonObject } from '../json.ts'
 import { isToolResult, toolResult, type ToolResult } from '../tool-result.ts'
+import { isAnsweredImage, type AnsweredImage } from './answer-images.ts'
 import type { AnsweredCall, ToolCall } from './call-format.ts'
 import type { CallsFault } from './call-items.ts'
 
@@ -8,7 +9,7 @@ export type ReportedResult =
   ToolResult<unknown> | string | { readonly encoded: string; readonly cost?: number | undefined }
 
 /**
- * Pairs calls with their results. `results` is a list of `{ index, result }` in any order. Returns a fault unless there is
+ * Pairs calls with their results. `results` is a list of `{ index, result, images? }` in any order. Returns a fault unless there is
  * exactly one result for each call. The text of the fault can follow the words "the list of results".
  */
 export function answerCalls(
@@ -17,9 +18,9 @@ export function answerCalls(
 ): readonly AnsweredCall[] | CallsFault {
   if (!Array.isArray(results)) return { fault: 'is not an array' }
   const byIndex = new Map<unknown, (typeof calls)[number]>(calls.map((call) => [call.index, call]))
-  const found = new Map<unknown, ToolResult<unknown>>()
+  const found = new Map<unknown, Pick<AnsweredCall, 'result' | 'images'>>()
   for (const [at, item] of results.entries()) {
-    const { index, id, result: reported } = isJsonObject(item) ? item : {}
+    const { index, id, result: reported, images } = isJsonObject(item) ? item : {}
     const call = byIndex.get(index)
     if (!call) return { fault: `has an item ${at} without the index of a call` }
     // A caller may send back the items of a dispatch's answer unchanged. Such an item also has an `id`, and its result is null if
@@ -31,15 +32,21 @@ export function answerCalls(
     const result = resultIn(reported)
     if (!result)
       return { fault: `has an item ${at} whose result is not a ToolResult, a text or {"encoded": "…"}` }
-    found.set(index, result)
+    if (images !== undefined && !isImages(images))
+      return { fault: `has an item ${at} whose images are not a list of {"artifact","mimeType","data"}` }
+    found.set(index, { result, images })
   }
   const answered: AnsweredCall[] = []
   for (const call of calls) {
-    const result = found.get(call.index)
-    if (!result) return { fault: `has no result for the call with the index ${call.index}` }
-    answered.push({ call, result })
+    const answer = found.get(call.index)
+    if (!answer) return { fault: `has no result for the call with the index ${call.index}` }
+    answered.push({ call, ...answer })
   }
   return answered
+}
+
+function isImages(images: unknown): images is readonly AnsweredImage[] {
+  return Array.isArray(images) && images.every(isAnsweredImage)
 }
 
 function resultIn(reported: unknown): ToolResult<unknown> | undefined {

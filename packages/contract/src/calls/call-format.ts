@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from '../json.ts'
 import type { ToolResult } from '../tool-result.ts'
+import type { AnsweredImage, ImageRules } from './answer-images.ts'
 
 /** One call that a model of any vendor made. */
 export type ToolCall = {
@@ -19,6 +20,8 @@ export type ToolCall = {
 export type AnsweredCall<Result extends ToolResult<unknown> = ToolResult<unknown>> = {
   readonly call: Pick<ToolCall, 'id' | 'name'>
   readonly result: Result
+  /** The bytes of images in `result.content`: of those that `imagesToShow` names. For any other image the model reads a sentence. */
+  readonly images?: readonly AnsweredImage[] | undefined
 }
 
 /**
@@ -53,6 +56,8 @@ export type CallFormat<Name extends string = string> = {
    * argument, so it writes null for each one that it omits.
    */
   readonly nullMeansOmitted: boolean
+  /** The images that the vendor takes in the answer to a call. Undefined if it takes none. */
+  readonly images?: ImageRules
   /** The messages with the answers, in the order of the calls. The caller appends them to the conversation. */
   readonly messages: (answered: readonly AnsweredCall[]) => readonly JsonObject[]
 }

@@ -24,8 +24,8 @@ export const NO_FINDINGS: GrantFindings = { matched: new Set(), strict: [] }
 
 /**
  * The most steps of automata for all grants of one tool. A glob of a host with a `?` needs about 40 for each grant, and a tool
- * has at most 20 hosts. If a comparison would need more, `deny` and `ask` match, and `allow` does not. With this limit, a user who
- * writes rules cannot delay the lists of other users.
+ * has at most 20 hosts. If a comparison would need more, `deny` and `ask` match, and `allow` does not. With this limit, a user
+ * who writes rules cannot delay the lists of other users.
  */
 const GRANT_STEPS_MAX = 65_536
 

@@ -1,3 +1,4 @@
+import { answerParts, type ImageRules } from '../calls/answer-images.ts'
 import type { AnsweredCall, CallFormat } from '../calls/call-format.ts'
 import type { DialectRules, ObjectSchema, ToolParts } from '../dialects/in-dialect.ts'
 import { inlineRefs } from '../dialects/inline-refs.ts'
@@ -31,6 +32,11 @@ export const geminiDialect: DialectRules<GeminiDeclaration> = {
   tool: ({ name, description, parameters }) => ({ name, description, parametersJsonSchema: parameters }),
 }
 
+/**
+ * The images that Gemini takes in a `functionResponse`, from version 3 of its models. A request with inline data may have 20 MB.
+ */
+const IMAGES: ImageRules = { mimeTypes: ['image/png', 'image/jpeg', 'image/webp'] }
+
 /** A call is a part `{"functionCall":{"id"?,"name","args":{…}}}`. The answers are one content with `functionResponse` parts. */
 export const geminiCalls: CallFormat<'gemini'> = {
   name: 'gemini',
@@ -45,17 +51,23 @@ export const geminiCalls: CallFormat<'gemini'> = {
     return { name, arguments: { value: args } }
   },
   nullMeansOmitted: false,
+  images: IMAGES,
   messages: (answered) => {
     if (answered.length === 0) return []
     return [{ role: 'user', parts: answered.map((one) => ({ functionResponse: functionResponse(one) })) }]
   },
 }
 
-function functionResponse({ call: { id, name }, result }: AnsweredCall): JsonObject {
-  const { textResultForLlm: text } = result
-  const response =
-    result.resultType === 'failure' ? { error: result.error } : { output: outputOf(result.data, text) }
-  return { ...(id !== undefined && { id }), name, response }
+function functionResponse(answered: AnsweredCall): JsonObject {
+  const { id, name } = answered.call
+  const { result } = answered
+  const identity = { ...(id !== undefined && { id }), name }
+  if (result.resultType === 'failure') return { ...identity, response: { error: result.error } }
+  const { text, images } = answerParts(answered, IMAGES)
+  // The sentences about images and files are in the text only.
+  const output = text === result.textResultForLlm ? outputOf(result.data, text) : text
+  const parts = images.map(({ mimeType, data }): JsonObject => ({ inlineData: { mimeType, data } }))
+  return { ...identity, response: { output }, ...(parts.length > 0 && { parts }) }
 }
 
 /**

@@ -1,4 +1,7 @@
-import type { CallFormat } from '../calls/call-format.ts'
+import { answerParts, dataUrl } from '../calls/answer-images.ts'
+import type { AnsweredCall, CallFormat } from '../calls/call-format.ts'
+import type { JsonObject, JsonValue } from '../json.ts'
+import { IMAGES_OF_MOST_MODELS } from './images-of-most-models.ts'
 
 /**
  * The calls of LangChain. A call is `{"type":"tool_call","id","name","args":{…}}`. Its answer is a message of the type `tool`. If
@@ -21,10 +24,17 @@ export const langchainCalls: CallFormat<'langchain'> = {
   },
   // The model may be one of OpenAI in strict mode, which writes null for an omitted argument.
   nullMeansOmitted: true,
+  images: IMAGES_OF_MOST_MODELS,
   messages: (answered) =>
-    answered.map(({ call, result }) => ({
-      type: 'tool',
-      tool_call_id: call.id ?? '',
-      content: result.textResultForLlm,
-    })),
+    answered.map((one) => ({ type: 'tool', tool_call_id: one.call.id ?? '', content: contentOf(one) })),
+}
+
+/** The block `image_url` is the only one for an image that LangChain reads in Python and in JavaScript. */
+function contentOf(answered: AnsweredCall): JsonValue {
+  const { text, images } = answerParts(answered, IMAGES_OF_MOST_MODELS)
+  if (images.length === 0) return text
+  const blocks = images.map((image): JsonObject => {
+    return { type: 'image_url', image_url: { url: dataUrl(image) } }
+  })
+  return [{ type: 'text', text }, ...blocks]
 }

@@ -1,6 +1,9 @@
+import { answerParts } from '../calls/answer-images.ts'
+import type { AnsweredCall } from '../calls/call-format.ts'
 import type { DialectRules, ObjectSchema, ToolParts } from '../dialects/in-dialect.ts'
 import { currentSchema } from '../dialects/schema-rules.ts'
 import type { ToolAnnotations } from '../tool-definition.ts'
+import { IMAGES_OF_MOST_MODELS } from './images-of-most-models.ts'
 
 /** The hints that MCP defines. Other hints in a definition are not sent. */
 const HINTS = ['title', 'readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint'] as const
@@ -33,4 +36,23 @@ export const mcpDialect: DialectRules<McpTool> = {
       ...(described.name !== name && { _meta: { 'toolrack/name': described.name } }),
     }
   },
+}
+
+/** A result as MCP's `tools/call` returns it. */
+export type McpResult = {
+  content: (
+    | { readonly type: 'text'; readonly text: string }
+    | { readonly type: 'image'; readonly data: string; readonly mimeType: string }
+  )[]
+  readonly isError?: boolean
+}
+
+/** MCP takes every image. It gets those that most models take, because MCP hosts pass results on to models. */
+export function mcpResult(answered: AnsweredCall): McpResult {
+  const { text, images } = answerParts(answered, IMAGES_OF_MOST_MODELS)
+  const shown = images.map(({ data, mimeType }) => ({ type: 'image' as const, data, mimeType }))
+  return {
+    content: [{ type: 'text', text }, ...shown],
+    ...(answered.result.resultType === 'failure' && { isError: true }),
+  }
 }

@@ -1,9 +1,10 @@
-import type { CallFormat } from '../calls/call-format.ts'
+import { answerParts, dataUrl, type ImageRules } from '../calls/answer-images.ts'
+import type { AnsweredCall, CallFormat } from '../calls/call-format.ts'
 import type { DialectRules, ToolParts } from '../dialects/in-dialect.ts'
 import { inlineRefs, inlineRootRef } from '../dialects/inline-refs.ts'
 import { arraysWithItems, currentSchema, refuseAtRoot } from '../dialects/schema-rules.ts'
 import { strictSchema } from '../dialects/strict-schema.ts'
-import { isJsonObject, type JsonObject } from '../json.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '../json.ts'
 import { completeParameters } from '../tool-definition.ts'
 
 type Described = Pick<ToolParts, 'name' | 'description' | 'parameters'>
@@ -60,7 +61,10 @@ export const openaiStrictDialect: DialectRules<OpenaiTool> = {
   fallback: { parameters: openaiParameters, tool: (parts) => openaiTool(parts, false) },
 }
 
-/** A call is `{"id","type":"function","function":{"name","arguments":"<JSON>"}}`. Its answer is a message of the role `tool`. */
+/**
+ * A call is `{"id","type":"function","function":{"name","arguments":"<JSON>"}}`. Its answer is a message of the role `tool`, which
+ * takes no images.
+ */
 export const openaiCalls: CallFormat<'openai'> = {
   name: 'openai',
   dialect: 'openai',
@@ -77,12 +81,18 @@ export const openaiCalls: CallFormat<'openai'> = {
   },
   nullMeansOmitted: true,
   messages: (answered) =>
-    answered.map(({ call, result }) => ({
+    answered.map((one) => ({
       role: 'tool',
-      tool_call_id: call.id ?? '',
-      content: result.textResultForLlm,
+      tool_call_id: one.call.id ?? '',
+      content: answerParts(one).text,
     })),
 }
+
+/**
+ * The images that the Responses API takes in a `function_call_output`. Its GIFs must not be animated. This cannot be seen without
+ * decoding, so no GIF is sent. A request may have 50 MB.
+ */
+const IMAGES: ImageRules = { mimeTypes: ['image/png', 'image/jpeg', 'image/webp'] }
 
 /** A call is `{"type":"function_call","call_id","name","arguments":"<JSON>"}`. Its answer is a `function_call_output` item. */
 export const openaiResponsesCalls: CallFormat<'openai-responses'> = {
@@ -99,12 +109,20 @@ export const openaiResponsesCalls: CallFormat<'openai-responses'> = {
     return { name, arguments: { text } }
   },
   nullMeansOmitted: true,
+  images: IMAGES,
   messages: (answered) =>
-    answered.map(({ call, result }) => ({
+    answered.map((one) => ({
       type: 'function_call_output',
-      call_id: call.id ?? '',
-      output: result.textResultForLlm,
+      call_id: one.call.id ?? '',
+      output: outputOf(one),
     })),
+}
+
+function outputOf(answered: AnsweredCall): JsonValue {
+  const { text, images } = answerParts(answered, IMAGES)
+  if (images.length === 0) return text
+  const items = images.map((image): JsonObject => ({ type: 'input_image', image_url: dataUrl(image) }))
+  return [{ type: 'input_text', text }, ...items]
 }
 
 /**
@@ -124,10 +142,10 @@ export const openaiFunctionCalls: CallFormat<'openai-functions'> = {
       : 'must have a name, and arguments that are a JSON text',
   nullMeansOmitted: true,
   messages: (answered) =>
-    answered.map(({ call, result }) => ({
+    answered.map((one) => ({
       role: 'function',
-      name: call.name,
-      content: result.textResultForLlm,
+      name: one.call.name,
+      content: answerParts(one).text,
     })),
 }
 
