@@ -7,7 +7,7 @@ import { watchParent } from './hosts/local/parent-pipe.ts'
 import { pythonChoice } from './hosts/local/open-runner.ts'
 import { serve } from './hosts/local/serve.ts'
 import { refuseUnusable } from './hosts/local/unusable-paths.ts'
-import { EXIT, StartError } from './hosts/local/start-error.ts'
+import { EXIT, fullDisk, StartError } from './hosts/local/start-error.ts'
 import { Terminal } from './hosts/local/terminal.ts'
 import { configLines } from './hosts/print-config.ts'
 import { ConfigError, configFaults } from './settings/variables.ts'
@@ -59,6 +59,8 @@ function fail(error: unknown): never {
   if (error instanceof StartError) exit(error.message, error.exitCode)
   if (error instanceof ConfigError)
     exit(configFaults(error), process.argv.includes('--print-config') ? 1 : EXIT.badConfig)
+  const full = fullDisk(error)
+  if (full) exit(full.message, full.exitCode)
   throw error
 }
 

@@ -29,6 +29,7 @@ export class LoopWatch {
   /** The last delay of each owner of work. The newest comes last. */
   readonly #kept = new Map<string, Kept>()
   #stop: (() => void) | undefined
+  readonly #seen = { count: 0, longestMs: 0 }
 
   constructor(parts: Parts) {
     this.#parts = parts
@@ -49,8 +50,15 @@ export class LoopWatch {
     return [...this.#kept.values()].toReversed().map(({ delay }) => delay)
   }
 
+  /** How many delays there were since the start, and how many milliseconds the longest took. */
+  get seen(): { readonly count: number; readonly longestMs: number } {
+    return this.#seen
+  }
+
   #take(delay: LoopDelay): void {
     const { route, uid, part } = delay
+    this.#seen.count += 1
+    this.#seen.longestMs = Math.max(this.#seen.longestMs, delay.ms)
     const { log, now } = this.#parts
     const nowMs = now()
     const key = JSON.stringify([route, uid, part])

@@ -225,7 +225,13 @@ const ENDS: readonly (readonly [string, object, number, string, RegExp])[] = [
   ['weather:crash', {}, 200, 'TOOL_CRASHED', /signal 6/],
   ['weather:hungry', {}, 200, 'MEMORY_LIMIT', /memory/],
   ['weather:not_a_number', {}, 200, 'RESULT_INVALID', /nan/i],
-  ['weather:large', { characters: 300_000 }, 200, 'RESULT_TOO_LARGE', /300000 bytes, and 262144 are allowed/],
+  [
+    'weather:large',
+    { characters: 5_000_000 },
+    200,
+    'RESULT_TOO_LARGE',
+    /5000000 bytes, and 4194304 are allowed/,
+  ],
   ['weather:late', {}, 504, 'DEADLINE_EXCEEDED', /within 0\.25 s/],
 ]
 

@@ -67,7 +67,7 @@ const WORKFLOW_RUNNER = 'docs/examples/workflow-runner.mjs'
 /** What the fragments on the pages, which are no whole programs, take from their surroundings. */
 const SURROUNDINGS = `
 import { ToolDefs, ToolDispatcher, ToolWraps, type JsonObject } from '@toolrack/client'
-declare const service: string, token: string, approverToken: string, key: string, defs: ToolDefs, dispatcher: ToolDispatcher, history: string
+declare const service: string, token: string, approverToken: string, key: string, defs: ToolDefs, dispatcher: ToolDispatcher, history: string, message: object, file: File
 declare function showToUser(...asked: unknown[]): Promise<void>
 declare function userAccepts(...asked: unknown[]): Promise<boolean>
 `
@@ -97,8 +97,8 @@ test('the reference has each error, each option of a list, and each function and
   const [codes = '', reasons = ''] = source('errors.ts').split('export type ServiceErrorCode')
   const CODE = /^ {2}\| '([A-Z_]+)'$/gm
   expect(namesIn(errors, /^\| `([A-Z_]+)` \|/gm)).toEqual(namesIn(codes, CODE))
-  const [, reasonSentence = ''] = /^The `code` of a `reason` is (.+)$/m.exec(page) ?? []
-  expect(namesIn(reasonSentence, /`([A-Z_]+)`/g)).toEqual(namesIn(reasons, CODE))
+  const [, reasonRows = ''] = /^A `reason` has one of these codes:\n([^]+?)\n\n[^|]/m.exec(page) ?? []
+  expect(namesIn(reasonRows, /^\| `([A-Z_]+)` \|/gm)).toEqual(namesIn(reasons, CODE))
 
   const [, table = ''] = /^\| option of a list \|[^]+?\n((?:\| `.+\n)+)/m.exec(page) ?? []
   const documented = table.split('\n').flatMap((row) => namesIn(row.split('|')[1] ?? '', /`(\w+)`/g))

@@ -471,7 +471,7 @@ describe('a page of another origin', () => {
       const res = await server.fetch(path, { headers: { Origin: LISTED } })
       expect([res.status, res.headers.get('access-control-allow-origin')]).toEqual([status, LISTED])
       expect(res.headers.get('access-control-expose-headers')).toBe(
-        'ETag,Link,Retry-After,Idempotent-Replay,X-Tools-Revision,X-Tools-Layers,X-Tools-Unknown,X-Tools-Quarantined,X-Tools-Omitted,X-Tools-Left-Out,X-Tools-Scope-Unmatched,X-Tools-Changed,X-Tools-Tokens',
+        'ETag,Link,Retry-After,Idempotent-Replay,X-Tools-Revision,X-Tools-Layers,X-Tools-Unknown,X-Tools-Quarantined,X-Tools-Omitted,X-Tools-Unavailable,X-Tools-Left-Out,X-Tools-Scope-Unmatched,X-Tools-Changed,X-Tools-Tokens,RateLimit,RateLimit-Policy,Content-Disposition,Content-Range',
       )
       expect(res.headers.get('vary')).toBe('Origin')
     },
@@ -498,7 +498,7 @@ describe('a page of another origin', () => {
       'GET,PUT,POST,PATCH,DELETE',
     ])
     expect(res.headers.get('access-control-allow-headers')).toBe(
-      'Authorization,Content-Type,If-Match,If-None-Match,Idempotency-Key,X-Project-Id,traceparent,Last-Event-ID',
+      'Authorization,Content-Type,If-Match,If-None-Match,Idempotency-Key,X-Project-Id,traceparent,Last-Event-ID,Range,If-Range,X-Name',
     )
   })
 })

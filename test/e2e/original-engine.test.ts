@@ -25,14 +25,14 @@ conversationContract(async () => {
         ({ runner }) => (runner.calls?.running ?? 0) > 0,
       )
     },
-    printed() {
+    async printed() {
+      // Before a read, the server moves the newest calls into the database.
+      await server.fetch('/workflows/tools/invocations')
       using database = new DatabaseSync(join(server.data, 'invocations.db'), { readOnly: true })
-      return Promise.resolve(
-        database
-          .prepare('SELECT text FROM logs')
-          .all()
-          .map(({ text }) => String(text)),
-      )
+      return database
+        .prepare('SELECT text FROM logs')
+        .all()
+        .map(({ text }) => String(text))
     },
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   }

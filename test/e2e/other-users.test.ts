@@ -191,6 +191,7 @@ const REQUESTS: Readonly<Record<string, readonly (readonly [path: string, body?:
     ['/tools/modules/notes/rollback', JSON.stringify({ sha256: SHA256 })],
   ],
   'GET /audit': [['/audit?uid=bob']],
+  'GET /tools/stats': [['/tools/stats'], ['/tools/stats?uid=ann&window=hour']],
   'GET /audit/verify': [['/audit/verify?day=2026-01-01']],
   'DELETE /audit': [['/audit?uid=bob']],
   'POST /jobs/tokens': [

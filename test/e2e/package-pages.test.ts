@@ -10,5 +10,5 @@ const started = sharedServerWithRunner()
 
 withPython(`${PAGE}: each command that needs an index prints what is shown`, async () => {
   const sections = sectionsOf(read(PAGE), PACKAGE_SECTIONS, 'only')
-  expect(await follow(PAGE, await started(), {}, sections)).toHaveLength(4)
+  expect(await follow(PAGE, await started(), {}, sections)).toHaveLength(5)
 })

@@ -29,6 +29,7 @@ const PRIVATE = {
   '.': '700',
   'audit-key.json': '600',
   'audit.sqlite': '600',
+  'audit.sqlite-newest': '600',
   'audit.sqlite-shm': '600',
   'audit.sqlite-wal': '600',
   databases: '600',
@@ -36,6 +37,7 @@ const PRIVATE = {
   'in-use': '600',
   'invocations.db': '600',
   'invocations.db-journal': '600',
+  'invocations.db-newest': '600',
   address: '600',
   'approver-token': '600',
   'job-keys.json': '600',
@@ -44,6 +46,7 @@ const PRIVATE = {
 }
 const PRIVATE_WITH_STORE = {
   ...PRIVATE,
+  artifacts: '700',
   'sealing-key': '600',
   'secrets-keys.json': '600',
   'governance.sqlite': '600',

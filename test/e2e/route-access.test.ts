@@ -262,6 +262,11 @@ const ROWS: Readonly<Record<string, readonly AccessRow[]>> = {
     ['', '', null, ['200', '200', '200', DENIED, DENIED]],
     ['', '?uid=ann', null, ['200', DENIED, '200', DENIED, DENIED]],
   ],
+  'GET /tools/stats': [
+    ['', '', null, NOT_BY_JOB_TOKEN],
+    ['', '?uid=ann&name=hers', null, ['200', DENIED, '200', '200', DENIED]],
+  ],
+  'GET /metrics': [['', '', null, ADMIN_ALONE]],
   'GET /audit/verify': [['', '?day=2026-01-01', null, ADMIN_ALONE]],
   'DELETE /audit': [['', '?uid=nobody', null, ADMIN_ALONE]],
   // The errors of these routes have no code, only a text.
@@ -297,7 +302,12 @@ const REQUESTS = TABLE.flatMap(({ method, path, isPublic, isOriginal, addresses 
       const expected = WHO.map((who) => {
         const known = (Object.keys(KNOWN) as Who[]).indexOf(who)
         const isAtTheirDoor = PRINCIPALS[who].family === family
-        const coded = isPublic ? '200' : isAtTheirDoor ? (answers[known] ?? '') : '401 TOKEN_INVALID'
+        // A public route gives everybody the same answer.
+        const coded = isPublic
+          ? (answers[0] ?? '')
+          : isAtTheirDoor
+            ? (answers[known] ?? '')
+            : '401 TOKEN_INVALID'
         return [who, isOriginal ? coded.replace(/ .*/, '') : coded] as const
       })
       return { method, address: named(address, names) + query, body, expected }

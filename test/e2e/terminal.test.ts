@@ -50,7 +50,7 @@ def loud() -> str:
 
 
 TOOL_SPECS = [{"name": f"shown:{handler.__name__}", "handler": handler} for handler in (good, bad, loud)] + [
-    {"name": "shown:late", "handler": late, "timeoutSeconds": 0.25}
+    {"name": "shown:late", "handler": late, "timeoutSeconds": 1}
 ]
 `
 

@@ -20,6 +20,7 @@ const NOT_OF_FUNCTIONS = {
     'FUNCTIONS_EMULATOR',
     'K_SERVICE',
   ],
+  'Hosting passes on no requests for metrics': ['TOOLRACK_METRICS'],
   'the emulators set it, and a parameter would take its place': ['RUNNER_URL', 'RUNNER_SECRET'],
   'it is about a runner that the embedded server starts': [
     'TOOLRACK_RUNNER_SLOTS',
@@ -27,6 +28,7 @@ const NOT_OF_FUNCTIONS = {
     'TOOLRACK_RUNNER_POOL_MB',
     'TOOLRACK_RUNNER_MIN_ISOLATION',
     'TOOLRACK_RUNNER_NETWORK_ALLOW',
+    'TOOLRACK_REUSE',
     'TOOLRACK_PACKAGES',
     'TOOLRACK_PACKAGES_DIR',
     'TOOLRACK_PACKAGES_ALLOW',

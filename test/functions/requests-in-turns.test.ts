@@ -3,6 +3,7 @@ import { isJsonArray, isJsonObject, type JsonValue } from '@toolrack/contract'
 import { tool } from '../support/definition-changes.ts'
 import { memoryAudit } from '../support/memory-audit.ts'
 import {
+  ARTIFACT_TEXT,
   IN_REQUESTS,
   OWN_TOOLS,
   SECRET,
@@ -11,17 +12,19 @@ import {
   type InTurns,
 } from '../support/requests-in-turns.ts'
 import { routeService } from '../support/route-service.ts'
+import { shippedTool } from '../support/shipped-tool.ts'
 import { turnsDuring } from '../support/turns-during.ts'
 
-/** A service with the definitions of the user, and the revision of the user's list. */
+/** A service with the definitions and an artifact of the user, and the revision of the user's list. */
 async function service() {
   const parts = { audit: memoryAudit(), runner: secretiveRunner() }
-  const ask = await routeService([tool('short'), SECRETIVE], parts)
+  const ask = await routeService([tool('short'), SECRETIVE, shippedTool('../own/artifacts')], parts)
   const stored = await ask('admin', 'PUT /secrets/API_KEY?layer=global', { body: { value: SECRET } })
   expect(stored).toMatchObject({ status: 204 })
   expect(await ask('ann', 'POST /tools/defs', { body: OWN_TOOLS })).toMatchObject({ status: 200 })
   const { headers } = await ask('ann', 'GET /tools/list')
-  return { ask, revision: headers.get('x-tools-revision') ?? '' }
+  const { body } = await ask('ann', 'POST /artifacts', { body: ARTIFACT_TEXT })
+  return { ask, revision: headers.get('x-tools-revision') ?? '', artifact: String(body['id']) }
 }
 
 const [inTurns, atOnce] = [await service(), await service()]
@@ -30,10 +33,20 @@ afterEach(() => {
   jest.restoreAllMocks()
 })
 
-/** Lets every piece of work look long, so that a turn follows it. */
+const realNow = performance.now.bind(performance)
+let mockedMs = 0
+
+/**
+ * Lets every piece of work look long, so that a turn follows it. The time of this clock never goes back between two tests.
+ * Otherwise a user whom the service has paused in one test would wait for minutes in the next.
+ */
 function everyPieceIsLong(): void {
-  let nowMs = performance.now()
-  jest.spyOn(performance, 'now').mockImplementation(() => (nowMs += 6))
+  jest.spyOn(performance, 'now').mockImplementation(mockedNow)
+}
+
+function mockedNow(): number {
+  mockedMs = Math.max(mockedMs, realNow()) + 6
+  return mockedMs
 }
 
 /** What differs between two services that have done the same. */
@@ -46,9 +59,17 @@ function withoutOwn(value: JsonValue): JsonValue {
   return Object.fromEntries(kept.map(([key, member]) => [key, withoutOwn(member)]))
 }
 
-async function answerOf({ ask, revision }: typeof inTurns, { who = 'ann', request, asked }: InTurns) {
-  const { status, body } = await ask(who, request.replace('{revision}', revision), asked)
-  return { status, body: withoutOwn(body as JsonValue) }
+const UUID = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/g
+
+async function answerOf(
+  { ask, revision, artifact }: typeof inTurns,
+  { who = 'ann', request, asked = {} }: InTurns,
+) {
+  const { body: sent, ...headers } = asked
+  const text = typeof sent === 'object' ? JSON.stringify(sent).replaceAll('{artifact}', artifact) : sent
+  const answer = await ask(who, request.replace('{revision}', revision), { ...headers, body: text })
+  const read = JSON.parse(JSON.stringify(answer.body).replaceAll(UUID, '{id}')) as JsonValue
+  return { status: answer.status, body: withoutOwn(read) }
 }
 
 test.each(IN_REQUESTS)('$request has the same answer with a turn after each piece', async (row) => {

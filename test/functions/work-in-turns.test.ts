@@ -4,6 +4,8 @@ import type { Rule, RuleSet, Scope, ToolDefinition } from '@toolrack/contract'
 import { O200K_TOKEN_SPLIT_REGEX } from 'gpt-tokenizer/encodingParams/constants'
 import { checkNewest } from '../../functions/src/features/audit/check-newest.ts'
 import { endedAmong } from '../../functions/src/features/audit/running-calls.ts'
+import { ArtifactSchemas } from '../../functions/src/catalog/schemas/artifact-schemas.ts'
+import { artifactArguments } from '../../functions/src/features/artifacts/artifact-arguments.ts'
 import { checkedRules } from '../../functions/src/features/rules/check-rules.ts'
 import { metTools, ReadSchemas } from '../../functions/src/features/rules/met-tools.ts'
 import { operatorRulesReport } from '../../functions/src/features/rules/report-operator-rules.ts'
@@ -11,10 +13,14 @@ import { logOf } from '../../functions/src/log.ts'
 import { targetsOf } from '../../functions/src/features/rules/rule-targets.ts'
 import { writtenRule } from '../../functions/src/features/rules/written-rule.ts'
 import { filteredList } from '../../functions/src/features/list/list-filter.ts'
+import { unavailableTools } from '../../functions/src/features/list/unavailable-tools.ts'
+import { CallCounts } from '../../functions/src/features/statistics/call-counts.ts'
+import { ListTokens } from '../../functions/src/features/statistics/list-tokens.ts'
+import { noCount } from '../../functions/src/features/statistics/tool-count.ts'
 import { entriesIn, unmatchedIn } from '../../functions/src/features/scopes/scope-routes.ts'
 import { Turns, type Pieces } from '../../functions/src/loop-turn.ts'
 import { SqliteAuditStore } from '../../functions/src/stores/sqlite/sqlite-audit-store.ts'
-import type { CatalogEntry } from '../../functions/src/catalog/views/catalog-entry.ts'
+import { layeredDigest, type CatalogEntry } from '../../functions/src/catalog/views/catalog-entry.ts'
 import { countedAnswer } from '../../functions/src/catalog/views/counted-answer.ts'
 import { DialectFragments } from '../../functions/src/catalog/views/dialect-fragments.ts'
 import { explainDialects } from '../../functions/src/catalog/views/explain-dialects.ts'
@@ -34,6 +40,7 @@ import { LayerIndex } from '../../functions/src/catalog/search/layer-index.ts'
 import { rankedTools } from '../../functions/src/catalog/search/ranked-tools.ts'
 import { storedTokens } from '../../functions/src/catalog/tokens/stored-tokens.ts'
 import { counterOf, tokenCounter } from '../../functions/src/catalog/tokens/token-counter.ts'
+import { Vocabulary } from '../../functions/src/catalog/tokens/vocabulary.ts'
 import { NO_RANK } from '../../functions/src/catalog/views/usage-rank.ts'
 import { catalogView } from '../support/catalog-view.ts'
 import { put, tool } from '../support/definition-changes.ts'
@@ -74,7 +81,7 @@ const longRule: Rule = {
   tool: '*',
   args: Object.fromEntries(Array.from({ length: 16 }, (_, at) => [`path${at}`, `/a/../${at}/**`])),
 }
-const vocabulary = ['a', 'b', 'ab', [0xe6, 0x97, 0xa5], ' ab']
+const vocabulary = ['a', 'b', 'ab', '日', ' ab']
 const snapshot = () => snapshotOf(view)
 const indexed = () => LayerIndex.after(undefined, snapshot())
 
@@ -143,6 +150,12 @@ const IN_PIECES: readonly Row[] = [
     work: (turns) =>
       turns.run(new StoredSecrets([SECRET]).withoutInJson(JSON.stringify(['x'.repeat(90_000), SECRET]))),
   },
+  row('redaction/stored-secrets.ts', 'the search for stored secrets in bytes', () =>
+    new StoredSecrets([SECRET]).isInBytes(Buffer.alloc(90_000, 'x')),
+  ),
+  row('redaction/stored-secrets.ts', 'the search for parts of secrets in a name', () =>
+    new StoredSecrets([SECRET]).isPartlyIn('a name of a file'),
+  ),
   {
     file: 'features/rules/check-rules.ts',
     what: 'the check of new rules',
@@ -173,7 +186,42 @@ const IN_PIECES: readonly Row[] = [
     what: 'how the tools of rules read their arguments',
     work: (turns) => metTools(entries, rules, new ReadSchemas(), turns),
   },
+  {
+    file: 'features/statistics/list-tokens.ts',
+    what: 'the tokens of the tools of a list that was sent',
+    work(turns) {
+      const texts = entries.map(({ fragment }) => fragment.toString())
+      const body = Buffer.from(texts.join(''))
+      let end = 0
+      const tools = entries.map(({ name, fragment }) => {
+        const start = end
+        end += fragment.length
+        return { name, isOwn: false, start, end, tokens: undefined }
+      })
+      return new ListTokens().of({ body, tools, bytes: body.length }, turns)
+    },
+  },
+  {
+    file: 'features/statistics/call-counts.ts',
+    what: 'the counts of a day',
+    work(turns) {
+      const tools = new Map([['a', { ...noCount(), calls: 1 }]])
+      const hours = Array.from({ length: 25 }, () => ({ hourMs: 0, tools, parts: new Map() }))
+      const store = { add: () => Promise.resolve(), read: () => Promise.resolve(hours) }
+      const parts = { listTokens: new ListTokens(), now: Date.now, log: { warn: () => undefined } }
+      return new CallCounts({ ...parts, store }).read('ann', 0, 1, turns)
+    },
+  },
+  row('features/artifacts/artifact-arguments.ts', 'the artifacts that arguments name', () =>
+    artifactArguments(
+      new ArtifactSchemas({ properties: { paths: { items: { type: 'string', format: 'artifact' } } } }),
+      { paths: Array.from({ length: 50 }, () => 'not an id') },
+    ),
+  ),
   row('features/list/list-filter.ts', 'a scope of a list', () => filteredList(view, listFilter, ANN)),
+  row('features/list/unavailable-tools.ts', 'the tools that a list leaves out', () =>
+    unavailableTools(view, { ...ALL, unavailable: new Set(entries.map(layeredDigest)) }),
+  ),
   row('features/scopes/scope-routes.ts', 'a command that shows a scope', () =>
     entriesIn(view, { scope: 'tool:*', pinned: [] }),
   ),
@@ -256,8 +304,10 @@ const IN_PIECES: readonly Row[] = [
   row('catalog/tokens/token-counter.ts', 'the tokens of one long word', () =>
     count.steps('日'.repeat(20_000)),
   ),
-  row('catalog/tokens/token-counter.ts', 'the vocabulary', function* () {
-    const counter = yield* counterOf(vocabulary, O200K_TOKEN_SPLIT_REGEX)
+  row('catalog/tokens/vocabulary.ts', 'the vocabulary', function* () {
+    const lines = vocabulary.map((token, rank) => `${Buffer.from(token).toString('base64')} ${rank}\n`)
+    const read = yield* Vocabulary.read(Buffer.from(lines.join('')))
+    const counter = counterOf(read, O200K_TOKEN_SPLIT_REGEX)
     return [yield* counter.steps('ab ab'), yield* counter.steps('日ab')]
   }),
 ]

@@ -196,6 +196,22 @@ export const BAD: readonly Bad[] = [
   },
   {
     kind: 'field_invalid',
+    source: withSpec({ onFailure: '"retry"' }),
+    message: /onFailure is not a dict\. Write \{'retry': \{'times': 2\}\}/,
+  },
+  {
+    code: 'DEFINITION_INVALID',
+    kind: 'field_invalid',
+    source: withSpec({ onFailure: '{"fallbackTools": [{"name": "notes:other", "args": {"x": "c"}}]}' }),
+    message: /\/onFailure\/fallbackTools\/0\/args\/x is not a parameter of this tool/,
+  },
+  {
+    kind: 'field_invalid',
+    source: withSpec({ reuse: '1_001' }),
+    message: /reuse is neither True nor a whole number from 1 to 1,000\. Write True if/,
+  },
+  {
+    kind: 'field_invalid',
     source: withSpec({ network: '["api.example.com", "10.0.0.1:8080"]' }),
     message: /network\[1\] is a numeric address.*Write a host name that leads there/,
   },

@@ -26,6 +26,7 @@ export function requestedCall(request: Partial<CallRequest> = {}, more: Partial<
   return {
     ...receivedCall(more),
     request: { name: 'T', arguments: {}, context: {}, expectedDigest: undefined, ...request },
+    readAtMs: performance.now(),
   }
 }
 

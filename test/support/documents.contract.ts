@@ -24,6 +24,12 @@ const SOON: Collection<Note> = {
   quota: { count: 2, refuse: full },
 }
 const BOUND: Collection<Note> = { ...NOTES, name: 'bound', quota: { bytes: 2_000, refuse: full } }
+const WEIGHED: Collection<Note> = {
+  ...NOTES,
+  name: 'weighed',
+  weight: ({ at: bytes = 0 }) => bytes,
+  quota: { bytes: 1_000, refuse: full },
+}
 const VERSIONED: Collection<Note> = { ...NOTES, name: 'versioned', versions: 3, quota: { bytes: 3_000 } }
 const BODIES: Collection<Note> = { ...NOTES, name: 'bodies', hasBody: true }
 const DROPPING: Collection<Note> = {
@@ -108,6 +114,21 @@ export function documentsContract(
     }))
     const [after] = await other.read('ann', [at(BODIES, 'b')])
     expect([after?.fields, after?.body]).toEqual([note('not read before'), undefined])
+  })
+
+  test('with a weight, a quota counts the bytes that the document stands for, and not its own', async () => {
+    const [one, other] = two()
+    await putNote(one, WEIGHED, 'a', note('x'.repeat(5_000), { at: 600 }))
+    await expect(putNote(other, WEIGHED, 'b', note('', { at: 401 }))).rejects.toMatchObject({
+      code: 'SERVICE_BUSY',
+      message: '2 of 1001 bytes',
+    })
+    await putNote(other, WEIGHED, 'b', note('', { at: 400 }))
+    await putNote(one, WEIGHED, 'a', note('smaller', { at: 1 }))
+    await putNote(other, WEIGHED, 'c', note('', { at: 599 }))
+    await expect(putNote(one, WEIGHED, 'd', note('', { at: 1 }))).rejects.toMatchObject({
+      code: 'SERVICE_BUSY',
+    })
   })
 
   test('a plan that throws writes nothing, and its error reaches the caller; one without writes writes nothing', async () => {

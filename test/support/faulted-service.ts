@@ -4,6 +4,7 @@ import type { CallRequest } from '../../functions/src/calls/call.ts'
 import { embeddedGovernance } from '../../functions/src/hosts/local/governance.ts'
 import { closeServices, createServices } from '../../functions/src/hosts/services.ts'
 import { openGovernance } from '../../functions/src/stores/sqlite/open-governance.ts'
+import { NewestLines } from '../../functions/src/stores/sqlite/newest-lines.ts'
 import { SqliteAuditStore } from '../../functions/src/stores/sqlite/sqlite-audit-store.ts'
 import { SqliteDefinitionStore } from '../../functions/src/stores/sqlite/sqlite-definition-store.ts'
 import { SqliteInvocationLogs } from '../../functions/src/stores/sqlite/sqlite-invocation-logs.ts'
@@ -44,6 +45,8 @@ export async function faultedService() {
   let aheadMs = 0
   jest.spyOn(performance, 'now').mockImplementation(() => monotonic() + aheadMs)
 
+  // The files of lines take nothing, as on a full disk. So every call writes into the databases before its answer.
+  jest.spyOn(NewestLines.prototype, 'add').mockReturnValue(false)
   const governance = openGovernance(path('governance.sqlite'))
   const trail = memoryAudit({ store: new SqliteAuditStore(path('audit.sqlite')), mode: 'required', now })
   const definitions = new SqliteDefinitionStore(path('toolrack.db'))

@@ -28,6 +28,7 @@ type Layer = (typeof LAYERS)[number]
 /** The files above all layers (the entries) and below all layers (the ground). */
 export const ENTRIES = ['declaration.ts', 'index.ts', 'local.ts'] as const
 export const GROUND = [
+  'call-limits.ts',
   'fair-queue.ts',
   'log.ts',
   'loop-turn.ts',
@@ -56,8 +57,8 @@ const folders = (paths: readonly string[]): string[] => paths.map((path) => `${p
 const files = (names: readonly string[]): string[] => names.map((name) => `${name.replace('.', '\\.')}$`)
 
 /** The modules that serve HTTP. An adapter may send requests. PLACES below names the files that may. */
-const SERVING = 'npm:(?:express|cors)$|node:http2$|node:net$'
-const WEB = `${SERVING}|node:https?$|^functions/src/node-http\\.ts$`
+const SERVING = 'npm:(?:express|cors)$|node:http2$'
+const WEB = `${SERVING}|node:net$|node:https?$|^functions/src/node-http\\.ts$`
 const DOMAIN: readonly Layer[] = ['calls', 'catalog', 'documents', 'redaction', 'access', 'json']
 
 function above(layer: Layer): string {
@@ -152,26 +153,26 @@ const PLACES = new Map([
   ['npm:express', /^http\/(?:serve-routes|read-body)\.ts$/],
   ['npm:cors', /^http\/serve-routes\.ts$/],
   ['npm:ajv', /^catalog\/schemas\//],
-  ['npm:re2js', /^catalog\/schemas\//],
+  ['npm:re2js', /^(catalog\/schemas|features\/artifacts)\//],
   [
     'npm:zod',
-    /^catalog\/definitions\/(?:definition-schema|parse-definition)\.ts$|^stores\/files\/editor-schema\.ts$|^http\/(?:answer-shapes|route-schemas)\.ts$|^http\/reference\/|^features\/[a-z-]+\/[a-z-]+-schemas\.ts$/,
+    /^catalog\/definitions\/(?:definition-schema|on-failure-schema|parse-definition)\.ts$|^stores\/files\/editor-schema\.ts$|^http\/(?:answer-shapes|route-schemas)\.ts$|^http\/reference\/|^features\/[a-z-]+\/[a-z-]+-schemas\.ts$/,
   ],
   ['npm:lru-cache', /^(?:access|features\/[a-z-]+|catalog\/(?:views|schemas|search))\//],
   ['npm:gpt-tokenizer', /^catalog\/tokens\/token-counter\.ts$/],
   ['npm:jose', /^platform\/jose\//],
   ['npm:@google-cloud/firestore', /^stores\/firestore\//],
   ['npm:@google-cloud/run', /^platform\/cloud-run\//],
-  ['npm:google-auth-library', /^platform\/cloud-run\//],
+  ['npm:google-auth-library', /^platform\/cloud-run\/|^stores\/bucket\/account-token\.ts$/],
   ['npm:firebase-functions', /^hosts\/cloud\/|^declaration\.ts$/],
   ['npm:firebase-admin', /^stores\/firestore\/|^platform\/firebase-auth\//],
   ['node:sqlite', /^stores\/sqlite\/|^hosts\/local\//],
   [
     'node:http',
-    /^(?:hosts|http|features)\/|^stores\/firestore\/(?:firestore-rest|metadata-token)\.ts$|^node-http\.ts$|^platform\/runner\/runner-connection\.ts$/,
+    /^(?:hosts|http|features)\/|^stores\/(?:bucket\/bucket-connection|firestore\/(?:firestore-rest|metadata-token))\.ts$|^node-http\.ts$|^platform\/runner\/runner-connection\.ts$/,
   ],
   ['node:https', /^node-http\.ts$/],
-  ['node:net', /^hosts\/local\//],
+  ['node:net', /^hosts\/local\/|^platform\/runner\/frame-connections\.ts$/],
   ['node:worker_threads', /^catalog\/schemas\//],
 ])
 

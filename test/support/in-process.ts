@@ -4,11 +4,13 @@ import { listen, stopListening } from '../../functions/src/hosts/local/listen.ts
 import { absentRunner } from '../../functions/src/catalog/definitions/runner.ts'
 import { closeServices, createServices } from '../../functions/src/hosts/services.ts'
 import type { ServiceParts } from '../../functions/src/hosts/services.ts'
+import { ArtifactFiles } from '../../functions/src/stores/files/artifact-files.ts'
 import { checkedApp } from './checked-answers.ts'
 import { put } from './definition-changes.ts'
 import { memoryGovernance } from './memory-governance.ts'
 import { memoryInvocationLogs } from './memory-invocation-logs.ts'
 import { MemoryDefinitionStore } from './memory-definition-store.ts'
+import { temporaryFolder } from './temporary-folder.ts'
 
 export type InProcess = {
   readonly url: string
@@ -25,6 +27,7 @@ export async function inProcess(
   parts: Partial<ServiceParts> = {},
 ): Promise<InProcess> {
   const store = new MemoryDefinitionStore()
+  const folder = temporaryFolder()
   const definitions = files.map((tool) => ({ ...put(tool), revision: 'f1' }))
   const services = createServices({
     ...access,
@@ -32,6 +35,7 @@ export async function inProcess(
     runner: absentRunner('No runner belongs to this test.'),
     logs: memoryInvocationLogs(now),
     governance: memoryGovernance(),
+    artifactBytes: new ArtifactFiles(folder.path),
     store: () => store,
     files: () => ({
       read: () => Promise.resolve({ revision: 'f1', whole: true, definitions, deleted: [], skipped: [] }),
@@ -52,6 +56,7 @@ export async function inProcess(
       services.changes.feeds.close()
       await stopListening(listening)
       await closeServices(services)
+      folder[Symbol.dispose]()
     },
   }
 }

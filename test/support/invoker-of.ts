@@ -2,6 +2,7 @@ import { approvals } from '../../functions/src/features/approvals/feature.ts'
 import type { ApprovalStepParts } from '../../functions/src/features/approvals/approval-steps.ts'
 import { audit } from '../../functions/src/features/audit/feature.ts'
 import type { AuditTrail } from '../../functions/src/features/audit/audit-trail.ts'
+import { failures } from '../../functions/src/features/failures/feature.ts'
 import { endDryRun } from '../../functions/src/features/calling/dry-run.ts'
 import { atMostOnce, type OnceParts } from '../../functions/src/features/once/at-most-once.ts'
 import type { AuthoriseParts } from '../../functions/src/features/rules/authorise.ts'
@@ -21,6 +22,7 @@ export function invokerOf(parts: CallParts, take?: typeof callSteps): Invoker {
   const steps = {
     ...rules.steps(parts),
     ...approvals.steps(parts),
+    ...failures.steps(parts),
     ...audit.steps(parts),
     'run at most once': atMostOnce<Authorised>(parts),
     'end a dry run': endDryRun(parts),

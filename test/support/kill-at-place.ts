@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto'
 import { appendFileSync, existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { DatabaseSync, StatementSync } from 'node:sqlite'
+import { DatabaseSync } from 'node:sqlite'
 import { Onion } from '../../functions/src/calls/onion.ts'
 import { BUILTINS, type Builtin } from '../../functions/src/catalog/builtin/builtins.ts'
+import { NewestLines } from '../../functions/src/stores/sqlite/newest-lines.ts'
 
-// Loaded by a server before its own code. It watches the steps of calls and the commits to SQLite, and kills the server at the place
-// that the file `place` names. As long as this file is empty, nothing is watched. With `nowhere` it notes what a kill would leave at each
+// Loaded by a server before its own code. It watches the steps of calls, the commits to SQLite and the lines of newest records, and
+// kills the server at the place that the file `place` names. As long as this file is empty, nothing is watched. With `nowhere` it notes what a kill would leave at each
 // place.
 
 // The processes that the server starts do not load this.
@@ -15,7 +16,7 @@ const folder = process.env['KILL_FOLDER'] ?? ''
 const file = (name: string): string => join(folder, name)
 const append = (name: string, line: string): void => appendFileSync(file(name), `${line}\n`)
 
-/** The steps that the call is in, from the outside in, with the number of their own commits. */
+/** The steps that the call is in, from the outside in, with the number of their own commits and lines. */
 const inside: { readonly name: string; commits: number }[] = []
 
 /** Ends this process as `kill -9` does, if this is the place. */
@@ -27,15 +28,25 @@ function reach(place: string): void {
   if (wanted === place) process.kill(process.pid, 'SIGKILL')
 }
 
-/** A digest of all that is left after a kill: the data of the server, and what has been run. SQLite makes `-shm` again. */
+/**
+ * A digest of all that is left after a kill: the data of the server, and what has been run. SQLite makes `-shm` again. The databases
+ * that get their rows behind the answers are left out, because their lines are files too.
+ */
 function digestOfFiles(): string {
   const data = process.env['TOOLRACK_DATA'] ?? ''
-  const names = readdirSync(data).filter((name) => !name.endsWith('-shm'))
-  const paths = [...names.toSorted().map((name) => join(data, name)), file('executions')]
+  const entries = readdirSync(data, { recursive: true, withFileTypes: true })
+  const files = entries.filter((entry) => entry.isFile() && !SHARED_OR_BEHIND.test(entry.name))
+  const paths = [
+    ...files.map(({ parentPath, name }) => join(parentPath, name)).toSorted(),
+    file('executions'),
+  ]
   const hash = createHash('sha256')
   for (const path of paths.filter((each) => existsSync(each))) hash.update(path).update(readFileSync(path))
   return hash.digest('hex')
 }
+
+/** SQLite's shared memory, and the files of databases that get their rows behind the answers. */
+const SHARED_OR_BEHIND = /-shm$|^(audit\.sqlite|invocations\.db)(-wal|-journal)?$/
 
 type Act = (...args: readonly unknown[]) => Promise<unknown>
 type Adds = (this: object, name: string, act: Act) => object
@@ -62,7 +73,7 @@ function watching(adds: Adds, finish?: (names: readonly string[]) => void): Adds
   }
 }
 
-/** A commit is a place before and after it. */
+/** A commit, or a line, is a place before and after it. */
 function committing<T>(commit: () => T): T {
   const step = inside.at(-1)
   if (!step) return commit()
@@ -73,21 +84,20 @@ function committing<T>(commit: () => T): T {
   return done
 }
 
+/** The databases that get their rows behind the answers, at moments that differ from run to run. A call waits for its lines. */
+const BEHIND = /\/(audit\.sqlite|invocations\.db)$/
+
 const database = DatabaseSync.prototype
 const exec = Reflect.get(database, 'exec')
 database.exec = function (sql) {
   const act = (): void => exec.call(this, sql)
-  return sql === 'COMMIT' ? committing(act) : act()
+  return sql === 'COMMIT' && !BEHIND.test(this.location() ?? '') ? committing(act) : act()
 }
 
-/** Statements that are commits by themselves, because their store adds one record without a transaction. */
-const ALONE = /^INSERT INTO records /
-type Run = (this: StatementSync, ...values: never[]) => unknown
-const statement = StatementSync.prototype as { run: Run }
-const run: Run = Reflect.get(statement, 'run')
-statement.run = function (...values) {
-  const act = () => run.apply(this, values)
-  return ALONE.test(this.sourceSQL) ? committing(act) : act()
+const newest = NewestLines.prototype
+const add = Reflect.get(newest, 'add')
+newest.add = function (...texts) {
+  return committing(() => add.apply(this, [...texts]))
 }
 
 /** The tool ECHO, which has an effect that can be counted. */

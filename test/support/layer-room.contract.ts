@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { randomUUID } from 'node:crypto'
 import type { StoredLayer } from '../../functions/src/catalog/views/layer-source.ts'
 import type { DefinitionStore } from '../../functions/src/catalog/definitions/definition-store.ts'
 import { keptText } from '../../functions/src/catalog/definitions/module-content.ts'
@@ -210,7 +211,7 @@ export function describeLayerRoom(title: string, start: () => Promise<StoreHarne
     describe('modules', () => {
       const change = (name: string, mark: string) => putModule(name, ['a'], source(mark))
       const report = JSON.stringify(change('m', '00').report)
-      const granted = grantsText(change('m', '00'))
+      const granted = grantsText({ ...change('m', '00'), created: randomUUID() })
       const rest = { lock: null, granted, report, tools: ['m:a'] }
       const ofModule = moduleBytes({ kept: source('00'), ...rest })
       const ofTool = recordBytes(change('m', '00').tools[0]?.text ?? '')

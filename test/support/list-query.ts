@@ -9,6 +9,7 @@ export const ALL: ListQuery = {
   envelope: 'array',
   itemNames: 'canonical',
   strict: false,
+  healthy: false,
   limit: undefined,
   q: undefined,
   explainsScores: false,

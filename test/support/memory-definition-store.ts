@@ -98,7 +98,8 @@ export class MemoryDefinitionStore implements DefinitionStore {
     const kept = this.#kept(layer)
     const found = kept.modules.module(asked.name)
     const present = found && { ...found, presentBytes: kept.modules.presentBytes(asked.name) }
-    const change = decidedChange(asked, found, kept.definitions)
+    const before = { summary: found, revocation: kept.modules.revocation(asked.name) }
+    const change = decidedChange(asked, before, kept.definitions)
     const plan = planModuleWrite(change, present, kept.definitions, roomOf(kept, context))
     const { outcome, definitions, tag } = plan
     const next = kept.revision + 1

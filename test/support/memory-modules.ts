@@ -1,3 +1,4 @@
+import type { Consent } from '../../functions/src/catalog/definitions/decide-consent.ts'
 import { VERSIONS_KEPT } from '../../functions/src/catalog/definitions/definition-store.ts'
 import type { WriteContext } from '../../functions/src/catalog/definitions/definition-change.ts'
 import {
@@ -17,7 +18,7 @@ import type {
 
 import type { Digest } from '@toolrack/contract'
 import { lockText, type PackageLock } from '../../functions/src/catalog/definitions/package-lock.ts'
-import { grantsText } from '../../functions/src/catalog/definitions/stored-records.ts'
+import { grantsText, revocationText } from '../../functions/src/catalog/definitions/stored-records.ts'
 import { moduleBytes, recordBytes } from '../../functions/src/catalog/definitions/layer-totals.ts'
 import type { ContentBytes } from '../../functions/src/catalog/definitions/layer-totals.ts'
 import type { MemoryNames } from './memory-room.ts'
@@ -28,9 +29,15 @@ type Kept = ModuleVersion & { readonly module?: ModuleContent; readonly lock?: P
 export class MemoryModules {
   readonly #modules = new Map<string, StoredModule>()
   readonly #versions = new Map<string, readonly Kept[]>()
+  /** The revocations of deleted modules. */
+  readonly #revocations = new Map<string, Consent>()
 
   module(name: string): StoredModule | undefined {
     return this.#modules.get(name)
+  }
+
+  revocation(name: string): Consent | undefined {
+    return this.#revocations.get(name)
   }
 
   list({ after = '', limit }: ModulePage): readonly ModuleSummary[] {
@@ -57,7 +64,13 @@ export class MemoryModules {
   /** The stored modules and versions, for the size limits of their layer. */
   names(): MemoryNames {
     return {
-      present: [...this.#modules.keys()].map((name) => ({ name, bytes: this.#bytesOf(name).own })),
+      present: [
+        ...[...this.#modules.keys()].map((name) => ({ name, bytes: this.#bytesOf(name).own })),
+        ...[...this.#revocations].map(([name, consent]) => ({
+          name,
+          bytes: recordBytes(revocationText(consent)),
+        })),
+      ],
       versions: [...this.#versions].flatMap(([name, versions]) =>
         versions.map(({ revision, module, lock, tools }) => {
           const ofLock = lock ? lockText(lock) : null
@@ -91,9 +104,9 @@ export class MemoryModules {
     })
   }
 
-  setGrants(name: string, { grants, grantsDigest, consent }: ModuleGrants): void {
+  setGrants(name: string, { grants, grantsDigest, consent, created }: ModuleGrants): void {
     const module = this.#modules.get(name)
-    if (module) this.#modules.set(name, { ...module, grants, grantsDigest, consent })
+    if (module) this.#modules.set(name, { ...module, grants, grantsDigest, consent, created })
   }
 
   write(change: ModuleChange, revision: string, { by, at }: WriteContext): void {
@@ -104,11 +117,15 @@ export class MemoryModules {
     const tools = change.kind === 'put' ? change.tools.map((tool) => tool.name) : []
     const versions = [{ revision, ...content, tools, at: when, by }, ...(this.#versions.get(name) ?? [])]
     this.#versions.set(name, versions.slice(0, VERSIONS_KEPT))
-    if (change.kind === 'delete') this.#modules.delete(name)
-    else {
-      const { sha256, report, grants, grantsDigest, consent } = change
+    const { consent } = this.#modules.get(name) ?? {}
+    this.#revocations.delete(name)
+    if (change.kind === 'delete') {
+      this.#modules.delete(name)
+      if (consent?.isRevoked) this.#revocations.set(name, consent)
+    } else {
+      const { sha256, report, grants, grantsDigest, consent, created } = change
       const { environment } = locked(change)
-      const written = { revision, updatedAt: when, updatedBy: by, grants, grantsDigest, consent }
+      const written = { revision, updatedAt: when, updatedBy: by, grants, grantsDigest, consent, created }
       this.#modules.set(name, {
         name,
         sha256,

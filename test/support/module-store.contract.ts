@@ -70,7 +70,12 @@ export function describeModuleStore(title: string, start: () => Promise<StoreHar
           updatedAt: '2026-01-02T03:04:05.678Z',
           updatedBy: 'ann',
         }
-        const asked = { grants: [], grantsDigest: grantsDigest([]), consent: null }
+        const asked = {
+          grants: [],
+          grantsDigest: grantsDigest([]),
+          consent: null,
+          created: expect.any(String),
+        }
         expect(await other.module(ANN, 'm')).toEqual({ ...summary, ...asked, report: change.report })
         expect(await other.modules(ANN, { limit: 10 })).toEqual([{ ...summary, ...asked }])
         expect(await other.source(ANN, change.sha256)).toEqual({ source: change.source })

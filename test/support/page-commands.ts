@@ -45,7 +45,7 @@ export function sectionsOf(page: string, titles: readonly string[], which: 'only
 }
 
 /** The sections of docs/how-to/write-a-tool.md whose commands need a package index. */
-export const PACKAGE_SECTIONS: readonly string[] = ['Use a package', 'Both']
+export const PACKAGE_SECTIONS: readonly string[] = ['Images and files', 'Use a package', 'Both']
 
 /** Makes a folder a reader's: the data of the server and the sources are where a checkout has them. */
 export function furnish(folder: string, server: Server): void {

@@ -11,6 +11,7 @@ export type InTurns = {
   readonly who?: Asker
   /** `{revision}` stands for the revision of the user's list before the first request. */
   readonly request: string
+  /** In a body that is an object, `{artifact}` stands for the id of an artifact of the user with ARTIFACT_TEXT. */
   readonly asked?: Asked
 }
 
@@ -43,7 +44,10 @@ export const SECRETIVE: ToolDefinition = {
   runner: { kind: 'python', module: 'web', sha256: '0'.repeat(64), secrets: ['API_KEY'] },
 }
 
-/** A runner whose calls yield and return the secret and much other text. */
+/** A text whose search takes several pieces. */
+export const ARTIFACT_TEXT = `${'x'.repeat(5_000)}y\n`.repeat(3)
+
+/** A runner whose calls yield and return the secret, much other text, and a file of other bytes. */
 export function secretiveRunner(): Runner {
   const json = JSON.stringify(['y'.repeat(100_000), SECRET])
   return {
@@ -51,7 +55,10 @@ export function secretiveRunner(): Runner {
     async invoke({ listen }) {
       await listen?.({ type: 'value', value: new JsonText(json) })
       const usage = { wallMs: 1, cpuMs: 1, maxRssBytes: 1 }
-      return { json, isolation: 'L2', usage, log: { text: '', truncated: false } }
+      const made = [
+        { type: 'file', mimeType: 'text/plain', name: 'a.bin', bytes: Buffer.alloc(90_000, 0xff) },
+      ] as const
+      return { json, made, isolation: 'L2', usage, log: { text: '', truncated: false } }
     },
   }
 }
@@ -106,10 +113,16 @@ export const IN_REQUESTS: readonly InTurns[] = [
     asked: { body: MODULE },
   },
   { files: ['features/calling/dispatcher.ts'], request: 'POST /tools/dispatch', asked: { body: USES } },
+  // The counts of a user with requests would depend on when they were last written, which is by the clock.
+  { files: ['features/statistics/statistics-routes.ts'], who: 'bob', request: 'GET /tools/stats' },
   { files: ['features/audit/audit-routes.ts'], who: 'admin', request: 'GET /audit/verify' },
   { files: ['features/grants/grant-routes.ts'], who: 'admin', request: 'GET /tools/grants' },
   {
-    files: ['features/secrets/load-secrets.ts', 'calls/pipeline/run-tool.ts'],
+    files: [
+      'features/secrets/load-secrets.ts',
+      'calls/pipeline/run-tool.ts',
+      'features/artifacts/keep-content.ts',
+    ],
     request: 'POST /tools/invoke',
     asked: { body: { name: SECRETIVE.function.name, arguments: { text: 'x'.repeat(90_000) } } },
   },
@@ -120,5 +133,10 @@ export const IN_REQUESTS: readonly InTurns[] = [
       body: { name: SECRETIVE.function.name, arguments: {} },
       headers: { Accept: 'text/event-stream' },
     },
+  },
+  {
+    files: ['features/artifacts/artifact-reader.ts'],
+    request: 'POST /tools/invoke',
+    asked: { body: { name: 'read_artifact', arguments: { id: '{artifact}', search: 'xy' } } },
   },
 ]

@@ -27,14 +27,20 @@ export type Answered = {
 }
 
 /** A service for the tests of one resource's routes, in the test's own process. It is closed after the tests. */
-export async function routeService(
+export async function routeService(...options: Parameters<typeof openRouteService>) {
+  const { ask, close } = await openRouteService(...options)
+  afterAll(close)
+  return ask
+}
+
+/** Like `routeService`, but the caller closes the service. */
+export async function openRouteService(
   files: readonly ToolDefinition[] = [],
   parts: Partial<ServiceParts> = {},
   granted: readonly GrantedTool[] = [],
 ) {
   const access = deployedAccess(() => NOW)
   const service = await inProcess(access, files, () => NOW, { runner: readingRunner(), ...parts })
-  afterAll(() => service[Symbol.asyncDispose]())
   const tokens = {
     ann: signed(FIREBASE, { sub: 'ann' }),
     bob: signed(FIREBASE, { sub: 'bob' }),
@@ -45,7 +51,7 @@ export async function routeService(
   } as const
 
   /** Sends a request below the family of the caller's token: `GET /tools/list`. A path below `/api` or `/health` is the whole path. */
-  return async function ask(who: Asker, request: string, { body, headers }: Asked = {}): Promise<Answered> {
+  async function ask(who: Asker, request: string, { body, headers }: Asked = {}): Promise<Answered> {
     const [method = '', path = ''] = request.split(' ')
     const family = who === 'account' || who === 'token' ? '/jobs' : '/workflows'
     const isRoot = path.startsWith('/api') || path.startsWith('/health')
@@ -58,6 +64,7 @@ export async function routeService(
     const read = readAnswer(answer, text)
     return { status: answer.status, code: codeOf(read), headers: answer.headers, body: read }
   }
+  return { ask, close: () => service[Symbol.asyncDispose]() }
 }
 
 /** The body as JSON. An event stream becomes an object with the data of its events. */

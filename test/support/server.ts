@@ -131,7 +131,7 @@ export class Server implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.kill9()
-    if (this.#ownsData) rmSync(this.data, { recursive: true, force: true })
+    if (this.#ownsData) rmSync(this.data, { recursive: true, force: true, maxRetries: 5 })
   }
 }
 

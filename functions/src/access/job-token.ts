@@ -1,4 +1,5 @@
-import { isJsonObject, isToolName, type Digest } from '@toolrack/contract'
+import { isJsonObject, isToolName, type Digest, type JsonValue } from '@toolrack/contract'
+import { readCallLimits, type CallLimits } from '../call-limits.ts'
 import { tokenInvalid } from './authenticate.ts'
 import type { Claims } from './claims.ts'
 import { grantOf, isUid, type GrantedTool, type TokenJob } from './principal.ts'
@@ -17,6 +18,7 @@ export type JobTokenClaims = {
   readonly uid: string
   readonly tools: readonly GrantedTool[]
   readonly jti: string
+  readonly limits?: CallLimits | undefined
   readonly iat: number
   readonly nbf: number
   readonly exp: number
@@ -29,11 +31,16 @@ export const WORKFLOW = 'wf:'
 export type SignJobToken = (claims: JobTokenClaims) => Promise<string>
 
 /** The principal of a verified job token. Throws TOKEN_INVALID if a claim does not have the form that this service writes. */
-export function tokenJob({ sub, uid, tools, jti, nbf }: Claims): TokenJob {
+export function tokenJob({ sub, uid, tools, jti, nbf, exp, limits: sent }: Claims): TokenJob {
   const isWhole = sub.startsWith(WORKFLOW) && typeof jti === 'string' && typeof nbf === 'number'
   const isTools = Array.isArray(tools) && tools.length >= 1 && tools.length <= JOB_TOKEN_TOOLS_MAX
   if (!isWhole || !isUid(uid) || !isTools || !tools.every(isGrantedTool)) throw tokenInvalid()
-  return { kind: 'job', uid, isAdmin: false, grant: grantOf(tools), workflowId: sub.slice(WORKFLOW.length) }
+  const limits = sent === undefined ? undefined : readCallLimits(sent as JsonValue)
+  if (limits && 'fault' in limits) throw tokenInvalid()
+  const workflowId = sub.slice(WORKFLOW.length)
+  const limited = limits && { tokenId: jti, limits }
+  const named = { grant: grantOf(tools), workflowId, endsAtMs: exp * 1_000 }
+  return { kind: 'job', uid, isAdmin: false, ...named, ...(limited && { limited }) }
 }
 
 const WORKFLOW_ID = /^[A-Za-z0-9][A-Za-z0-9_.:/@-]{0,255}$/

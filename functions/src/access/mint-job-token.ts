@@ -1,5 +1,6 @@
 import { ToolrackError, type Digest, type ErrorCode } from '@toolrack/contract'
 import { randomUUID } from 'node:crypto'
+import type { CallLimits } from '../call-limits.ts'
 import { WORKFLOW, type SignJobToken } from './job-token.ts'
 import type { GrantedTool, Principal } from './principal.ts'
 
@@ -7,6 +8,7 @@ export type MintRequest = {
   readonly workflowId: string
   readonly tools: readonly GrantedTool[]
   readonly ttlSeconds: number
+  readonly limits?: CallLimits | undefined
 }
 
 /** The part of a catalog view that is needed here: it finds the present tools of a user. */
@@ -29,7 +31,7 @@ const MINTED_BYTES_MAX = 12 * 1024
  */
 export async function mintJobToken(
   { uid }: Principal,
-  { workflowId, tools, ttlSeconds }: MintRequest,
+  { workflowId, tools, ttlSeconds, limits }: MintRequest,
   parts: { readonly view: OwnedTools; readonly sign: SignJobToken; readonly now: () => number },
 ) {
   const granted = currentTools(parts.view, tools)
@@ -40,6 +42,7 @@ export async function mintJobToken(
     uid,
     tools: granted,
     jti: randomUUID(),
+    ...(limits && { limits }),
     iat,
     nbf: iat,
     exp,

@@ -1,4 +1,5 @@
 import type { Digest } from '@toolrack/contract'
+import type { CallLimits } from '../call-limits.ts'
 import { createHash } from 'node:crypto'
 
 /** A user id. It is safe as a part of a path, because it has no `/` and no `.`. */
@@ -62,6 +63,10 @@ export type TokenJob = {
   readonly grant: Grant
   /** The workflow that the token names. */
   readonly workflowId: string
+  /** When the token ends, in milliseconds since 1970. No call is made for a failed one after this time. */
+  readonly endsAtMs?: number | undefined
+  /** The limits of the calls that are made with this token, and the id of the token. */
+  readonly limited?: { readonly tokenId: string; readonly limits: CallLimits } | undefined
 }
 
 /** The sender of a request. `uid` is the user whose catalog is read and whose layer is written. */

@@ -1,6 +1,7 @@
 import type {
   AskedConsent,
   Digest,
+  FailureKind,
   InvocationResult,
   JsonObject,
   JsonValue,
@@ -15,7 +16,7 @@ import type { CatalogEntry } from '../catalog/views/catalog-entry.ts'
 import type { CatalogView } from '../catalog/views/catalog-view.ts'
 import type { HowRun } from '../catalog/views/how-run.ts'
 import type { JsonText } from '../json/json-text.ts'
-import type { IsolationLevel, PrintedLog } from '../catalog/definitions/runner.ts'
+import type { ArgumentFile, IsolationLevel, MadeContent, PrintedLog } from '../catalog/definitions/runner.ts'
 import type { StoredSecrets } from '../redaction/stored-secrets.ts'
 import type { SessionSelection } from '../catalog/views/session-selection.ts'
 
@@ -32,8 +33,12 @@ export type CallRequest = {
   readonly expectedDigest: Digest | undefined
   /** The id of the approval that the call uses. An earlier attempt of the call has asked for this approval. */
   readonly approval?: string | undefined
-  /** The arguments as they were sent, if the approval has replaced them. */
+  /** The arguments as they were sent, if an approval has replaced them. An idempotency key is bound to them. */
   readonly sentArguments?: JsonObject
+  /** The arguments for which the approval was asked, if it has replaced them. The approval is bound to them. */
+  readonly askedArguments?: JsonObject
+  /** The approval whose edited arguments run in place of those that were sent, in this call or in the call that has made it. */
+  readonly editedIn?: string | undefined
   /**
    * True if null means that an argument was omitted. In a vendor's strict mode, a model must write null for an omitted parameter.
    */
@@ -69,8 +74,12 @@ export type Asked = {
   readonly sessionId?: string | undefined
   /** True if the caller only asks what would happen to the call. The tool never runs. */
   readonly isDryRun?: boolean
+  /** True if a model reads the text of the result, so that a long text is kept as an artifact and cut. */
+  readonly cutsText?: boolean | undefined
   /** The id of the call that makes this call, if a step of that call makes it. */
   readonly parentInvocationId?: string
+  /** Set if the call is made because of the failure of another one. Only a step can set it, never a request. */
+  readonly following?: Following | undefined
   /**
    * Aborted when the caller has disconnected. Then the arguments are not checked any more, a tool that has not begun is not
    * started, and the runner kills the process of the call. The call ends with CANCELLED.
@@ -81,17 +90,57 @@ export type Asked = {
    * logged and does not change the call.
    */
   readonly listen?: ((event: CallEvent) => unknown) | undefined
+  /** Receives what is left of each limit that the call counts under, before the tool runs. Must not throw. */
+  readonly tellLimits?: ((states: readonly LimitState[]) => void) | undefined
+}
+
+/** What is left of a limit of calls. The limit is one of calls that run at once, unless it has a window. */
+export type LimitState = {
+  readonly name: string
+  readonly quota: number
+  readonly left: number
+  readonly windowSeconds?: number
+  /** The seconds after which one call more is left. */
+  readonly nextSeconds?: number
+}
+
+/** Why a call is made after the failure of another one, and what all calls after the same first failure share. */
+export type Following = {
+  /** `retry`: the same tool runs again. `fallback`: a tool takes the place of another one. */
+  readonly as: 'retry' | 'fallback'
+  /** The names of the tools that have failed, the first one first. None of them is called as a fallback again. */
+  readonly failed: readonly string[]
+  /** How many times as long as usual the call may take. */
+  readonly timeoutFactor: number
+  readonly shared: SharedByFollowing
+}
+
+/** What all calls share that follow the same first failure. */
+export type SharedByFollowing = {
+  /** How many more calls may be made. */
+  callsLeft: number
+  /** When all of them must have ended, in the milliseconds of `performance.now()`. */
+  readonly endMs: number
+  /** Aborted when the caller of the first call has disconnected, also if that call goes on because of its key. */
+  readonly caller: AbortSignal
+  /** A sentence about each call that did not help, for the answer. It has names and codes, and no text of a tool. */
+  readonly notes: string[]
 }
 
 /** `invoke` makes a call. It never rejects: every error becomes a ToolResult. */
 export type Pipeline = { readonly invoke: (asked: Asked) => Promise<Invocation> }
 
 /** A call that has arrived. Its request has not been read yet. */
-export type Received = Pick<Asked, 'principal' | 'read' | 'signal' | 'sessionId'> & {
+export type Received = Pick<
+  Asked,
+  'principal' | 'read' | 'signal' | 'sessionId' | 'tellLimits' | 'following' | 'cutsText'
+> & {
   readonly invocationId: string
   readonly parentInvocationId: string | null
   readonly headers: CallHeaders
   readonly isDryRun: boolean
+  /** Aborted when the caller has disconnected. Set only if `signal` is another one, because the call goes on without its caller. */
+  readonly caller?: AbortSignal | undefined
   /** True if somebody listens to the events of the call. */
   readonly isHeard: boolean
   /**
@@ -103,7 +152,11 @@ export type Received = Pick<Asked, 'principal' | 'read' | 'signal' | 'sessionId'
   readonly pipeline: Pipeline
 }
 
-export type Requested = Received & { readonly request: CallRequest }
+export type Requested = Received & {
+  readonly request: CallRequest
+  /** When the request had been read: milliseconds of `performance.now()`. The deadline of the call counts from then. */
+  readonly readAtMs: number
+}
 
 /** The secrets that the tool of a call gets. */
 export type CallSecrets = {
@@ -124,6 +177,10 @@ export type Resolved = Requested & {
   readonly limits: ToolLimits
   /** Undefined if the tool asks for no secrets. */
   readonly secrets?: CallSecrets | undefined
+  /** The artifacts that the arguments name. The handler gets them as files. */
+  readonly attached?: readonly ArgumentFile[] | undefined
+  /** The most UTF-8 bytes of the text of the result, if a step keeps what is too long to be answered. */
+  readonly resultBytesMax?: number | undefined
 }
 
 /** A call with the decision that the rules have made about it. */
@@ -153,10 +210,20 @@ export type CallOutcome = {
   readonly isolation: IsolationLevel | null
   readonly usage: ResourceUsage | null
   readonly log: PrintedLog | null
+  /** How many calls the process of the tool had served before. Undefined if it had served none. */
+  readonly reused?: number | undefined
   readonly executionTimeMs: number
   /** True if this is the kept result of an earlier call with the same idempotency key. */
   readonly replayed: boolean
-  /** The id of the artifact that holds the whole result. Always null now, because results are not kept as artifacts yet. */
+  /** Images and files that the tool has returned. The step 'keep the content' makes artifacts of them. */
+  readonly made?: readonly MadeContent[] | undefined
+  /** How often the tool was called, if it was called again after a failure. */
+  readonly attempts?: number | undefined
+  /** The tool that has failed, and whose place another one has taken. */
+  readonly fallbackFor?: string | undefined
+  /** True if the result is only a part of what was asked. */
+  readonly degraded?: boolean | undefined
+  /** The id of the artifact that has the whole text of the result. */
   readonly artifact: string | null
   /** The approval that the call waits for. `expiresAt` is RFC 3339, UTC. */
   readonly approval: { readonly id: string; readonly expiresAt: string } | null
@@ -164,7 +231,19 @@ export type CallOutcome = {
   readonly consent?: AskedConsent
   /** How many seconds later the same call may succeed. Null if this is not known. */
   readonly retryAfterSeconds: number | null
-  /** True if the caller disconnected after the call had been sent to a runner. The tool may have run nevertheless. */
+  /** The kind of an exception of the tool, as its class says. Undefined if the class says none. */
+  readonly failureKind?: Exclude<FailureKind, 'generic'> | undefined
+  /**
+   * How the run of this call itself has ended, if the outcome is that of a call which was made because of its failure. Records
+   * of the call say this. The other call has records of its own.
+   */
+  readonly own?: CallOutcome | undefined
+  /** The call of the fallback that has given the result. Its facts are in `meta` of the answer, in place of those of `call`. */
+  readonly answeredBy?: Known | undefined
+  /**
+   * True if the tool may have run although the result does not show it: the caller disconnected after the call had been sent to
+   * a runner, or an earlier attempt of the call may have run.
+   */
   readonly mayHaveRun?: boolean
 }
 

@@ -25,6 +25,8 @@ export type CallFacts = {
   readonly workflow: string | null
   /** The decision of the rules; null if the call ended before the rules were asked. */
   readonly decision: RuleDecision | null
+  /** The ids of the artifacts that the call has made. Absent if there are none. */
+  readonly artifacts?: readonly string[]
 }
 
 /** A call as it is listed. `hasLog` says whether it printed anything. */
@@ -58,8 +60,9 @@ export const LOG_BOUNDS: LogBounds = { userBytes: 4 * 1024 * 1024, allBytes: 256
 /** Bytes that are counted in addition to the text and the facts: for ids, times, and entries in the indexes of a store. */
 const LOG_RECORD_BYTES = 512
 
-export function logBytes(call: InvocationLog): number {
-  return LOG_RECORD_BYTES + Buffer.byteLength(factsText(call)) + Buffer.byteLength(call.log?.text ?? '')
+/** `facts` is the `factsText` of the call, if it is known already. */
+export function logBytes(call: InvocationLog, facts: string = factsText(call)): number {
+  return LOG_RECORD_BYTES + Buffer.byteLength(facts) + Buffer.byteLength(call.log?.text ?? '')
 }
 
 /** The facts of a call as JSON text, which a store keeps. */

@@ -8,6 +8,8 @@ import type { CallOutcome } from './call.ts'
 const NOTHING_RUN: ReadonlySet<ErrorCode> = new Set([
   'RUNNER_UNAVAILABLE',
   'RUNNER_BUSY',
+  'LIMIT_EXCEEDED',
+  'TOOL_UNAVAILABLE',
   'SERVICE_BUSY',
   'ISOLATION_UNAVAILABLE',
   'STORE_BUSY',

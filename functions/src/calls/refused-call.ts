@@ -2,7 +2,7 @@ import { toolFailure, type ToolrackError } from '@toolrack/contract'
 import { GrantsPending } from '../catalog/views/why-pending.ts'
 import { outcomeOf, type CallOutcome, type Known } from './call.ts'
 
-/** The outcome of a call that ends with this error. If the call lacks a consent, a program learns which, and the model does not. */
+/** The outcome of a call that ends with this error. Only a program, and not the model, learns how to give a missing consent. */
 export function outcomeOfRefusal(call: Known, error: ToolrackError): CallOutcome {
   const failure = toolFailure(error.code, error.message)
   if (!(error instanceof GrantsPending)) return outcomeOf(call, failure)

@@ -56,8 +56,11 @@ function sealingWith(key: Buffer): Sealing {
       return SEALED + Buffer.concat(parts).toString('base64url')
     },
     open(sealed, place) {
-      const bytes = Buffer.from(sealed.slice(SEALED.length), 'base64url')
+      const base64 = sealed.slice(SEALED.length)
+      const bytes = Buffer.from(base64, 'base64url')
       if (!sealed.startsWith(SEALED) || bytes.length < NONCE_BYTES + TAG_BYTES) return undefined
+      // Node ignores what is no base64url, and the last bits, so many texts would open as one.
+      if (bytes.toString('base64url') !== base64) return undefined
       const nonce = bytes.subarray(0, NONCE_BYTES)
       const decipher = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: TAG_BYTES })
       decipher.setAAD(nameOf(place)).setAuthTag(bytes.subarray(-TAG_BYTES))

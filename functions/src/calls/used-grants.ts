@@ -1,4 +1,3 @@
-import type { Grant } from '@toolrack/contract'
 import type { CallOutcome } from './call.ts'
 
 /**
@@ -11,10 +10,5 @@ export function usedGrants({ call, result, isolation, usage, replayed, mayHaveRu
   // The runner measures the isolation and the usage only of what it has run. Without an answer of the runner, nobody knows.
   const isUnknown = mayHaveRun === true || (result.resultType === 'failure' && result.code === 'WORKER_DIED')
   const hasRun = result.resultType === 'success' || isolation !== null || usage !== null
-  return hasRun || isUnknown ? recordedGrants(entry.grants) : undefined
-}
-
-/** The grants with nothing but their kind and their value. */
-export function recordedGrants(grants: readonly Grant[]): readonly Grant[] {
-  return grants.map(({ kind, value }) => ({ kind, value }))
+  return hasRun || isUnknown ? entry.grants : undefined
 }

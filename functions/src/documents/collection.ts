@@ -39,6 +39,8 @@ export type Collection<Fields extends object = object> = {
   readonly quota?: Quota
   /** The time after which a document counts as deleted, in milliseconds since 1970. Null if it stays. */
   expires?(this: void, fields: Fields): number | null
+  /** The bytes of a document that count for the quota. The default are those of its texts, and some for its record. */
+  weight?(this: void, fields: Fields): number
   /** True if documents have a body: one large text, which lists do not read. */
   readonly hasBody?: boolean
   /** How many versions of a document are kept, counting the present one. The default is 1. */

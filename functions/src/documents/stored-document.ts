@@ -40,7 +40,8 @@ export function stored(
   const values = fields as Readonly<Record<string, string | number | undefined>>
   const place = (of.index === undefined ? null : values[of.index]) ?? null
   const expiresAtMs = of.expires?.(fields) ?? null
-  return counted(of, { text, version, body, past: past || undefined, place, expiresAtMs })
+  const weight = of.weight?.(fields)
+  return counted(of, { text, version, body, past: past || undefined, place, expiresAtMs }, weight)
 }
 
 /** The bytes that a body counts for a quota. */
@@ -48,7 +49,12 @@ export function bodyBytes(body: string): number {
   return BODY_RECORD_BYTES + Buffer.byteLength(body)
 }
 
-function counted(of: Collection, document: Omit<StoredDocument, 'bytes'>): StoredDocument {
+function counted(
+  of: Collection,
+  document: Omit<StoredDocument, 'bytes'>,
+  weight: number | undefined,
+): StoredDocument {
+  if (weight !== undefined) return { ...document, bytes: weight }
   const { text, body, past = '' } = document
   const inBody = body === undefined ? 0 : bodyBytes(body)
   if (of.quota?.dropsOldest) return { ...document, bytes: inBody }
@@ -85,7 +91,7 @@ export function fitting(
   const fits = ({ bytes }: StoredDocument): boolean =>
     others.bytes + bytes <= bytesMax || bytes <= (before?.bytes ?? 0)
   if (fits(after)) return after
-  const alone = counted(of, { ...after, past: undefined })
+  const alone = counted(of, { ...after, past: undefined }, of.weight && after.bytes)
   if (!fits(alone) && refuse) throw refuse({ count: others.count + 1, bytes: others.bytes + alone.bytes })
   return alone
 }

@@ -14,6 +14,7 @@ import type { Log } from '../log.ts'
 import type { Signal } from '../signal.ts'
 import type { AgentFiles } from './agents/agent-files.ts'
 import type { Announce } from './approvals/approvals.ts'
+import type { ArtifactBytes } from './artifacts/artifact-bytes.ts'
 import type { AuditTrail } from './audit/audit-trail.ts'
 import type { HeldResults } from './calling/held-results.ts'
 import type { Bounds } from './changes/change-feeds.ts'
@@ -61,6 +62,8 @@ export type HostParts = {
   readonly log: Log
   /** Milliseconds since 1970. */
   readonly now: () => number
+  /** Milliseconds of a clock that never jumps, for durations. The default is `performance.now`. */
+  readonly steadyMs?: (() => number) | undefined
   readonly signals: Signals
   /** The audit trail. Undefined if the operator has switched it off. */
   readonly audit?: AuditTrail | undefined
@@ -88,6 +91,8 @@ export type HostParts = {
   /** The limits of calls whose definition sets none. */
   readonly callLimits?: RunParts['callLimits']
   readonly heldResults?: HeldResults | undefined
+  /** Keeps the bytes of artifacts. Without it, the service keeps no artifacts. */
+  readonly artifactBytes?: ArtifactBytes | undefined
   /** How many change feeds may be open. */
   readonly feedBounds?: Bounds | undefined
   /** Undefined on a server that has no keys for job tokens. */

@@ -53,6 +53,14 @@ const WEBHOOK_SECRET_RULE = 'must be 16 to 256 printable characters without a bl
 const REGION = /^[a-z]+-[a-z]+\d{1,2}$/
 const REGION_RULE = 'must be a region such as us-central1'
 
+/**
+ * The name of a bucket that no client of Firebase can reach. Firebase's own buckets have the security rules of Firebase, which may
+ * let its clients read and write.
+ */
+const BUCKET = /^(?!.*\.(?:appspot\.com|firebasestorage\.app)$)[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]$/
+const BUCKET_RULE =
+  'must be the name of a bucket, and not a bucket of Firebase, whose clients might read it: see docs/how-to/deploy.md'
+
 const MB = 1024 * 1024
 
 const USER_SLOTS_RULE = 'must be all, or a whole number from 1 to 100'
@@ -67,6 +75,7 @@ const RUNNER_SETTINGS = {
   TOOLRACK_RUNNER_POOL_MB: wholeNumber(256, 0, MB),
   TOOLRACK_RUNNER_MIN_ISOLATION: choice(ISOLATION_LEVELS, 'L2'),
   TOOLRACK_RUNNER_NETWORK_ALLOW: list(/^[\da-fA-F.:]+(?:\/\d{1,3})?$/, NETWORKS_RULE),
+  TOOLRACK_REUSE: choice(['on', 'off'], 'on'),
   TOOLRACK_PACKAGES: choice(['on', 'off'], 'on'),
   TOOLRACK_PACKAGES_DIR: inFile('path', optional),
   TOOLRACK_PACKAGES_ALLOW: packageGlobs,
@@ -116,6 +125,7 @@ export const TABLE = {
   TOOLRACK_DATA: inFile('path', text('.toolrack')),
   TOOLRACK_STORE: choice(['sqlite', 'firestore'], 'sqlite'),
   TOOLRACK_STORE_MB: wholeNumber(STORE_BYTES_MAX / MB, 1, 1_000_000),
+  TOOLRACK_ARTIFACTS_BUCKET: matching(BUCKET, BUCKET_RULE),
   TOOLRACK_LOGS_MB: wholeNumber(LOG_BOUNDS.allBytes / MB, 1, 1_000_000),
   TOOLRACK_USER_LOGS_MB: wholeNumber(LOG_BOUNDS.userBytes / MB, 1, 1_000_000),
   TOOLRACK_AUDIT: choice(AUDIT_MODES, 'on'),
@@ -210,6 +220,8 @@ function configOf(values: VariableValues<typeof TABLE>, set: NodeJS.ProcessEnv) 
     dataFolder: resolve(values.TOOLRACK_DATA),
     store: values.TOOLRACK_STORE,
     storeBytesMax: values.TOOLRACK_STORE_MB * MB,
+    /** The bucket for the bytes of artifacts, if the store is Firestore. */
+    artifactsBucket: values.TOOLRACK_ARTIFACTS_BUCKET,
     logBounds: { userBytes: values.TOOLRACK_USER_LOGS_MB * MB, allBytes: values.TOOLRACK_LOGS_MB * MB },
     definitionsFolder: resolve(definitionsFolder),
     /** True if `definitionsFolder` is the folder that comes with the service. */

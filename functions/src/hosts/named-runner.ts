@@ -4,7 +4,7 @@ import type { CloudRunEndpoint, ServiceNotFoundError } from '../platform/cloud-r
 import { IdTokens } from '../platform/cloud-run/id-tokens.ts'
 import { ServiceEndpoint } from '../platform/cloud-run/service-endpoint.ts'
 import { HttpRunner, type PresentEndpoint } from '../platform/runner/http-runner.ts'
-import type { RunnerEndpoint } from '../platform/runner/runner-connection.ts'
+import type { RunnerEndpoint } from '../platform/runner/runner-request.ts'
 import type { Runner } from '../catalog/definitions/runner.ts'
 import type { Config } from './config.ts'
 

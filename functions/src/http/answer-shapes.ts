@@ -147,7 +147,16 @@ export const invocationMeta = z.strictObject({
   executionTimeMs: z.number(),
   resourceUsage: usage.nullable(),
   replayed: z.boolean(),
-  artifact: z.string().exactOptional(),
+  reused: z
+    .int()
+    .exactOptional()
+    .describe('How many calls the process had served before. Missing if it had served none.'),
+  artifact: z.string().exactOptional().describe('The artifact that has the whole text of the result.'),
+  attempts: count.exactOptional().describe('How often the tool was called. Missing if it was called once.'),
+  fallbackFor: toolName
+    .exactOptional()
+    .describe('The tool that has failed, and whose place this one has taken.'),
+  degraded: z.boolean().exactOptional().describe('True if the result is only a part of what was asked.'),
   approval: z.strictObject({ id: uuid, expiresAt: time }).exactOptional(),
   consent: z
     .strictObject({ of: z.enum(['module', 'caller']), module: z.string(), layer, grantsDigest: digest })

@@ -34,9 +34,12 @@ const REFUSED_PAUSE_MS = 50
 const REFUSED_WAITING_MAX = 100
 
 /**
- * The most bytes of all bodies together, if the heap may grow to `heapBytesMax`. One user may use half of these bytes, which is
- * enough for the largest body.
+ * The fraction of these bytes that one user may use. With a half, two accounts whose calls take long could leave nothing for all
+ * other users.
  */
+const USER_SHARE = 1 / 4
+
+/** The most bytes of all bodies together, if the heap may grow to `heapBytesMax`. They hold the largest body twice. */
 export function bodyBudget(heapBytesMax?: number): number {
   return shareOfHeap(HEAP_SHARE, 2 * LARGEST_BYTES, heapBytesMax)
 }
@@ -63,10 +66,10 @@ export class BodiesInFlight {
     refusal,
   )
 
-  /** If the service has several users (`isShared`), each of them has at most half of the bytes. */
+  /** If the service has several users (`isShared`), each of them has a quarter of the bytes, or the largest body. */
   constructor(bytesMax = bodyBudget(), isShared = true) {
     this.#bytesMax = bytesMax
-    this.#bytesPerUser = isShared ? Math.max(LARGEST_BYTES, Math.floor(bytesMax / 2)) : bytesMax
+    this.#bytesPerUser = isShared ? Math.max(LARGEST_BYTES, Math.floor(bytesMax * USER_SHARE)) : bytesMax
   }
 
   get state(): QueueState & { readonly bytes: number; readonly bytesMax: number } {

@@ -64,14 +64,16 @@ function answerIfAllowed(route: Route, found: FoundRequest, principal: Principal
 function publicHandler(route: PublicRoute, authenticate: Authenticate): Handle {
   return async (found) => {
     const { authorization } = found.req.headers
+    const needed = route.needs?.(found)
     let principal: Principal | undefined
     try {
       principal = await authenticate({ authorization, userId: undefined, family: 'workflows' })
       requestIsOf(principal.uid)
     } catch (error) {
       // A health check must not fail because its token is missing or is not valid.
-      if (!isToolrackError(error)) throw error
+      if (needed || !isToolrackError(error)) throw error
     }
+    if (needed && principal) authorise(principal, needed)
     return route.handle({ ...found, principal })
   }
 }

@@ -131,6 +131,8 @@ export type PublicRoute = {
   readonly schemas?: () => Promise<RouteSchemas>
   readonly isOriginal?: undefined
   readonly action: 'anybody'
+  /** Set if not all requests are for everybody. Returns the action that the sender must be allowed to do, or undefined. */
+  readonly needs?: (request: FoundRequest) => Action | undefined
   handle(request: FoundRequest & { readonly principal: Principal | undefined }): void | Promise<void>
 }
 

@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Log } from '../log.ts'
 import { announcesBody } from './read-body.ts'
 import { sendJson } from './send-json.ts'
+import { mayBeSlow } from './slow-body.ts'
 
 /** Makes the body of an answer that reports an error. */
 export type ErrorForm = (error: ToolrackError) => object
@@ -38,12 +39,12 @@ export function sendError(res: ServerResponse, thrown: unknown, log: Log, form: 
 }
 
 /**
- * True if a body was refused because of its size, or because all bodies together are too large, and a part of it has not been
- * read. Then the connection is closed, and the client need not send that part. If the whole body was read, the connection stays
+ * True if a body was refused because of its size, because all bodies together are too large, or after a part of a slow body was
+ * read, and the rest has not been read. Then the connection is closed, and the client need not send that part. If the whole body was read, the connection stays
  * open: a proxy that has not finished its last write would otherwise lose the answer.
  */
 export function isBodyRefused(code: ErrorCode, req: IncomingMessage): boolean {
-  const isRefused = ERROR_CODES[code].httpStatus === 413 || code === 'SERVICE_BUSY'
+  const isRefused = ERROR_CODES[code].httpStatus === 413 || code === 'SERVICE_BUSY' || mayBeSlow(req)
   return isRefused && !req.complete && announcesBody(req)
 }
 

@@ -139,9 +139,9 @@ function allowOrigins(origins: readonly string[], table: readonly TableRow[]) {
     origin: [...origins],
     methods: METHODS.filter((method) => known.has(method)),
     allowedHeaders:
-      'Authorization,Content-Type,If-Match,If-None-Match,Idempotency-Key,X-Project-Id,traceparent,Last-Event-ID',
+      'Authorization,Content-Type,If-Match,If-None-Match,Idempotency-Key,X-Project-Id,traceparent,Last-Event-ID,Range,If-Range,X-Name',
     exposedHeaders:
-      'ETag,Link,Retry-After,Idempotent-Replay,X-Tools-Revision,X-Tools-Layers,X-Tools-Unknown,X-Tools-Quarantined,X-Tools-Omitted,X-Tools-Left-Out,X-Tools-Scope-Unmatched,X-Tools-Changed,X-Tools-Tokens',
+      'ETag,Link,Retry-After,Idempotent-Replay,X-Tools-Revision,X-Tools-Layers,X-Tools-Unknown,X-Tools-Quarantined,X-Tools-Omitted,X-Tools-Unavailable,X-Tools-Left-Out,X-Tools-Scope-Unmatched,X-Tools-Changed,X-Tools-Tokens,RateLimit,RateLimit-Policy,Content-Disposition,Content-Range',
     maxAge: 3600,
   })
 }

@@ -2,8 +2,8 @@ import { START, type Needles } from '@toolrack/contract'
 import { REDACTED } from './redacted.ts'
 
 /**
- * The fewest characters at the end of a part that `cut` removes, if a secret may begin with them. Fewer characters reveal little, and
- * are often there by chance.
+ * The fewest characters at the end of a part that `cut` removes, if a secret may begin with them. Fewer characters reveal little,
+ * and are often there by chance.
  */
 export const CUT_MIN = 4
 

@@ -1,5 +1,5 @@
 import { canonicalJson, isJsonObject, parsedJson, type JsonObject, type JsonValue } from '@toolrack/contract'
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { scanJson } from '../json/scan-json.ts'
 import { withoutListedSecret } from './command-secrets.ts'
 import { REDACTED, type Removed } from './redacted.ts'
@@ -162,7 +162,7 @@ const CUT_LENGTH_MAX = 256
 export function recordedArguments(args: JsonObject, marks: Sensitivity) {
   const redacted = redact(args, marks)
   const canonical = canonicalJson(redacted)
-  const argumentsHash = `sha256:${createHash('sha256').update(canonical).digest('hex')}`
+  const argumentsHash = `sha256:${hash('sha256', canonical)}`
   if (canonical.length <= ARGUMENTS_LENGTH_MAX) return { arguments: redacted, argumentsHash }
   return { arguments: shortened(redacted, canonical.length), argumentsHash }
 }

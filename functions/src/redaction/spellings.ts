@@ -39,6 +39,11 @@ export function* spelledInGroups(secret: string): Generator<readonly string[], v
   const once = texts.map(escapedOnce)
   yield* once
   yield whole.flatMap(inBase64)
+  for (const text of texts) {
+    const python = inPython(text)
+    once.push(python)
+    yield python
+  }
   for (const text of texts) yield* percentEncoded(text)
   yield whole.flatMap(inHexadecimal)
   for (const text of whole) yield insideOfBase64(text)
@@ -63,16 +68,41 @@ export function asItIs(secret: string): readonly string[] {
 
 function escapedOnce(secret: string): readonly string[] {
   const json = inJson(secret)
-  const repr = json.replaceAll('\\"', '"')
   return [
     secret,
     json,
     inAscii(json),
     inAscii(json).replaceAll(/\\u[\da-f]{4}/g, (unit) => `\\u${unit.slice(2).toUpperCase()}`),
     json.replaceAll('/', String.raw`\/`),
-    repr,
-    repr.replaceAll("'", String.raw`\'`),
   ]
+}
+
+/**
+ * As Python's `repr` and `ascii` of the text, and as the `repr` of its bytes in UTF-8, each between both kinds of quotes. The
+ * three are the same for printable ASCII. The first pattern has the characters for which Python's `isprintable` is false.
+ */
+function inPython(secret: string): readonly string[] {
+  const bytes = Buffer.from(secret).toString('latin1')
+  return [
+    secret.replaceAll(/[\\\p{C}\p{Z}]/gu, escapedInPython),
+    secret.replaceAll(/\\|[^ -~]/gu, escapedInPython),
+    bytes.replaceAll(/\\|[^ -~]/gu, escapedInPython),
+  ].flatMap((text) => [text, text.replaceAll("'", String.raw`\'`)])
+}
+
+const NAMED_IN_PYTHON: Readonly<Record<string, string>> = {
+  ' ': ' ',
+  '\\': String.raw`\\`,
+  '\t': String.raw`\t`,
+  '\n': String.raw`\n`,
+  '\r': String.raw`\r`,
+}
+
+function escapedInPython(character: string): string {
+  const code = character.codePointAt(0) ?? 0
+  const digits = code.toString(16)
+  if (code <= 0xff) return NAMED_IN_PYTHON[character] ?? `\\x${digits.padStart(2, '0')}`
+  return code <= 0xffff ? `\\u${digits.padStart(4, '0')}` : `\\U${digits.padStart(8, '0')}`
 }
 
 function* percentEncoded(secret: string): Generator<readonly string[], void, undefined> {

@@ -3,10 +3,11 @@ import { atOnce, type Pieces } from '../loop-turn.ts'
 import { CUT_MIN, PrintedSecrets } from './printed-secrets.ts'
 import { REDACTED } from './redacted.ts'
 import { asItIs, spelledInGroups } from './spellings.ts'
+import { IN_ANY_ENCODING, read } from './text-encodings.ts'
 
 /**
- * A search has all spellings up to a length, and the next search those of up to so many times this length. So a short text does not
- * wait until long spellings are prepared, and there are few searches.
+ * A search has all spellings up to a length. The next search also has those that are up to so many times as long. So a short text
+ * does not wait until long spellings are prepared, and there are few searches.
  */
 const LENGTH_FACTOR = 8
 
@@ -17,13 +18,19 @@ const STEP = 32 * 1024
 const SPELLING_LENGTH_MAX = 256 * 1024
 
 /**
- * The most UTF-16 code units of all spellings together. Most secrets of together 7 KB have fewer. Preparing the search takes 50 ms
- * and 10 MB for so many. Of longer secrets, only the usual spellings are searched: those for which there is room.
+ * The most UTF-16 code units of all spellings together. Most secrets of together 7 KB have fewer. Preparing the search takes
+ * 50 ms and 10 MB for so many. Of longer secrets, only the usual spellings are searched: those for which there is room.
  */
 const SPELLED_LENGTH_MAX = 512 * 1024
 
 /** The most characters of an error text that a runner sends (`ERROR_CHARACTERS_MAX` in `wire/child_messages.py`). */
 const ERROR_LENGTH_MAX = 20_000
+
+/**
+ * A name that has so many UTF-16 code units of a secret in a row may be a part of it, because a name is what is left of a path.
+ * Fewer reveal little, and are often there by chance.
+ */
+const PART_LENGTH = 8
 
 /** Where the runner has shortened a text (`cut_middle` and `shortened` in `child/module`). */
 const SHORTENED = /\n… [\d,]+ characters left out …\n|…/g
@@ -62,7 +69,7 @@ export class StoredSecrets {
   /** Prepares the search in texts of this length. Undefined if no secret has room in such a text. */
   *prepare(length = Infinity): Pieces<Needles | undefined> {
     if (length < this.#shortest || this.#values.length === 0) return undefined
-    const spelled = (this.#spelled ??= yield* spelledOf(this.#values))
+    const spelled = yield* this.#everySpelling()
     if (this.#searches.length === 0) this.#searches = searchesFor(spelled)
     const least = this.#searches.findLastIndex(({ shortest }) => shortest <= length)
     const search = this.#searches[least]
@@ -77,7 +84,7 @@ export class StoredSecrets {
     return new PrintedSecrets(atOnce(this.prepare()) ?? new Needles([]))
   }
 
-  /** The text with `[redacted]` in place of every secret. If its end was cut off, the beginning of a secret there is removed too. */
+  /** The text with `[redacted]` in place of every secret. If its end was cut off, a secret that begins there is removed too. */
   *without(text: string, isCut = false): Pieces<string> {
     if (this.#isUnknown) return text === '' ? text : REDACTED
     const needles = yield* this.prepare(isCut ? Infinity : text.length)
@@ -92,8 +99,8 @@ export class StoredSecrets {
   }
 
   /**
-   * As `without`, for an error of a runner, which may have left something out. What may be the beginning of a secret before such a
-   * place is removed too, and what may be the end of one after it.
+   * As `without`, for an error of a runner, which may have left something out. Before such a place, what may be the beginning of
+   * a secret is removed too, and after it, what may be the end of one.
    */
   *withoutInError(error: string): Pieces<string> {
     const text = yield* this.without(error)
@@ -112,6 +119,58 @@ export class StoredSecrets {
     return shown.join('')
   }
 
+  /** True if a secret is in the bytes of a file, in one of these readings. */
+  *isInBytes(bytes: Uint8Array, readings = IN_ANY_ENCODING): Pieces<boolean> {
+    if (this.#isUnknown) return bytes.length > 0
+    const needles = yield* this.prepare(bytes.length)
+    if (!needles) return false
+    for (const reading of readings) {
+      let state = START
+      for (const part of read(bytes, reading)) {
+        for (let at = 0; at < part.length; at += 1) {
+          state = needles.next(state, part.charCodeAt(at))
+          if (needles.endingAt(state) !== -1) return true
+        }
+        yield undefined
+      }
+    }
+    return false
+  }
+
+  /** True if a secret is in a short text in capital or small letters: `x/KEY` as a media type is `x/key`. */
+  *isInAnyCase(text: string): Pieces<boolean> {
+    if (this.#isUnknown) return text !== ''
+    const small = text.toLowerCase()
+    for (const secret of yield* this.#everySpelling()) {
+      if (secret.length > small.length) return false
+      // oxlint-disable-next-line toolrack/linear-texts -- Callers give names and types, which have a few hundred characters.
+      if (small.includes(secret.toLowerCase())) return true
+      yield undefined
+    }
+    return false
+  }
+
+  /** True if a short text has a secret, or 8 UTF-16 code units in a row of one, in capital or small letters. */
+  *isPartlyIn(text: string): Pieces<boolean> {
+    if (yield* this.isInAnyCase(text)) return true
+    const small = text.toLowerCase()
+    const parts = new Set<string>()
+    for (let at = PART_LENGTH; at <= small.length; at += 1) parts.add(small.slice(at - PART_LENGTH, at))
+    const needles = yield* Needles.inPieces([...parts])
+    for (const secret of yield* this.#everySpelling()) {
+      let state = START
+      for (let from = 0; from < secret.length; from += STEP) {
+        const piece = secret.slice(from, from + STEP).toLowerCase()
+        for (let at = 0; at < piece.length; at += 1) {
+          state = needles.next(state, piece.charCodeAt(at))
+          if (needles.endingAt(state) !== -1) return true
+        }
+        yield undefined
+      }
+    }
+    return false
+  }
+
   /** As `without`, for the JSON of a value. The result is JSON too. */
   *withoutInJson(json: string): Pieces<string> {
     if ((yield* this.without(json)) === json) return json
@@ -127,6 +186,11 @@ export class StoredSecrets {
     if (shown === json) return object
     const value = JSON.parse(shown) as JsonValue
     return isJsonObject(value) ? value : { [REDACTED]: REDACTED }
+  }
+
+  /** All spellings, the shortest first. */
+  *#everySpelling(): Pieces<readonly string[]> {
+    return (this.#spelled ??= yield* spelledOf(this.#values))
   }
 
   *#withoutInTokens(json: string): Pieces<string> {
@@ -198,7 +262,7 @@ function* spelledOf(values: readonly string[]): Pieces<readonly string[]> {
     const left: typeof rest = []
     for (const one of rest) {
       // No spelling is shorter than the trimmed secret, except those of its lines, which come with the first groups.
-      const group = spelled.size > 0 && room < one.value.trim().length ? undefined : one.groups.next()
+      const group = room < one.value.trim().length ? undefined : one.groups.next()
       for (const text of group?.value ?? []) {
         if (text === '' || text.length > SPELLING_LENGTH_MAX || spelled.has(text) || text.length > room)
           continue

@@ -29,8 +29,8 @@ export type Setting = {
 }
 
 /**
- * The error for variables with values that are not valid. Each fault says what is allowed. It never repeats a value, except a name
- * in a list of names that are no secrets.
+ * The error for variables with values that are not valid. Each fault says what is allowed. It never repeats a value, except a
+ * name in a list of names that are no secrets.
  */
 export class ConfigError extends Error {
   readonly faults: readonly string[]

@@ -127,6 +127,7 @@ test('a job token is a job of the uid in it, whatever X-User-Id says, with its g
     isAdmin: false,
     grant,
     workflowId: 'nightly',
+    endsAtMs: 1_767_323_285_000,
   })
 })
 

@@ -250,7 +250,7 @@ test('an outer step sees what the inner ones found out, and what they refused', 
       seen.push(outcome)
       return outcome
     })
-    .step<Requested>('read', (call, next) => next({ ...call, request: requestedCall({ name: 'N' }).request }))
+    .step<Requested>('read', (call, next) => next({ ...requestedCall({ name: 'N' }), ...call }))
     .run('refuse', () => Promise.reject(new ToolrackError('PERMISSION_DENIED', 'No.')))
   await take(receivedCall())
   expect(seen).toMatchObject([{ call: { request: { name: 'N' } }, result: { code: 'PERMISSION_DENIED' } }])

@@ -26,9 +26,28 @@ test('it does not open at another place, with another key, cut off, or with any 
   expect(newSealing().open(sealed, PLACE)).toBeUndefined()
   for (const text of [TEXT, '', 's1.', sealed.slice(0, -4), sealed.slice(0, 20)])
     expect(sealing.open(text, PLACE)).toBeUndefined()
-  for (let at = 0; at < sealed.length - 1; at += 1) {
+  for (let at = 0; at < sealed.length; at += 1) {
     const changed = sealed.slice(0, at) + (sealed[at] === 'A' ? 'B' : 'A') + sealed.slice(at + 1)
     expect(sealing.open(changed, PLACE)).toBeUndefined()
+  }
+})
+
+test('only the text that was sealed opens: nothing may be added to it, and its last bits may not change', () => {
+  const sealing = newSealing()
+  // The bytes of these texts leave 2, 0 and 4 bits of the last character unused.
+  for (const text of ['x', 'xy', 'xyz']) {
+    const sealed = sealing.seal(text, PLACE)
+    expect(sealing.open(sealed, PLACE)).toBe(text)
+    for (const more of ['=', '==', '\n', ' ', '!', '.', '\u0000'])
+      expect(sealing.open(sealed + more, PLACE)).toBeUndefined()
+    const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+    const opened = alphabet
+      .split('')
+      .filter((last) => sealing.open(sealed.slice(0, -1) + last, PLACE) === text)
+    expect(opened).toEqual([sealed.at(-1)])
+    const bytes = Buffer.from(sealed.slice(3), 'base64url')
+    const standard = `s1.${bytes.toString('base64').replace(/=+$/, '')}`
+    if (standard !== sealed) expect(sealing.open(standard, PLACE)).toBeUndefined()
   }
 })
 

@@ -28,7 +28,7 @@ const authenticate: Authenticate = ({ authorization }) => {
   return { kind: 'user', uid: authorization, isAdmin: false }
 }
 const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
-const bodies = new BodiesInFlight(4 * MB)
+const bodies = new BodiesInFlight(8 * MB)
 const work = {
   began: Promise.withResolvers<void>(),
   goesOn: Promise.withResolvers<void>(),
@@ -223,7 +223,7 @@ test('after 200 clients that went while they sent, a body is taken', async () =>
   expect((await post('/workflows/exact', bodyOf(MB))).status).toBe(200)
 })
 
-test('a user whose bodies take half of the budget is refused, and another user is not', async () => {
+test('a user whose bodies take a quarter of the budget is refused, and another user is not', async () => {
   const held = await Promise.all([begun('/workflows/exact?wait', MB), begun('/workflows/named/x?wait', MB)])
   await counted(2 * MB)
   expect((await post('/workflows/exact', bodyOf(17 * KB))).status).toBe(429)

@@ -55,6 +55,52 @@ test.each<[string, (text: string) => string]>([
     expect(without([secret], `before <${spell(secret)}> after`)).toBe('before <[redacted]> after')
 })
 
+const IN_PYTHON: readonly (readonly [secret: string, spelled: readonly string[]])[] = [
+  [
+    'tab\tesc\u001b del\u007f nul\0 bell\u0007\b\f',
+    [String.raw`tab\tesc\x1b del\x7f nul\x00 bell\x07\x08\x0c`],
+  ],
+  [
+    'nbsp\u00a0soft\u00ad line\u2028 zero\u200b',
+    [
+      String.raw`nbsp\xa0soft\xad line\u2028 zero\u200b`,
+      String.raw`nbsp\xc2\xa0soft\xc2\xad line\xe2\x80\xa8 zero\xe2\x80\x8b`,
+    ],
+  ],
+  [
+    'grün Ω€ 😀 \u{e0001}',
+    [
+      String.raw`grün Ω€ 😀 \U000e0001`,
+      String.raw`gr\xfcn \u03a9\u20ac \U0001f600 \U000e0001`,
+      String.raw`gr\xc3\xbcn \xce\xa9\xe2\x82\xac \xf0\x9f\x98\x80 \xf3\xa0\x80\x81`,
+    ],
+  ],
+  ["it's \\ grün", [String.raw`it's \\ grün`, String.raw`it's \\ gr\xfcn`, String.raw`it's \\ gr\xc3\xbcn`]],
+  ['"both\' of \u001b quotes', [String.raw`"both\' of \x1b quotes`]],
+]
+
+test.each(IN_PYTHON)(
+  "%j is removed as Python's repr, ascii and repr of the bytes show it, also inside of JSON",
+  (secret, spelled) => {
+    for (const text of spelled)
+      for (const [shown, spell] of [
+        [text, without],
+        [JSON.stringify({ text: `so ${text}` }), withoutInJson],
+        [JSON.stringify(JSON.stringify([text])), withoutInJson],
+      ] as const) {
+        const left = spell([secret], shown)
+        expect(left).toContain('[redacted]')
+        expect(left.replace('[redacted]', '')).toMatch(/^[\\[\]"{}:a-z ]*$/)
+        expect(left.length).toBeLessThan(40)
+      }
+  },
+)
+
+test("Python's spellings are searched only where they differ, so there are few of printable ASCII", () => {
+  expect(everySpelling(PLAIN).length).toBeLessThan(20)
+  expect(everySpelling('grün-\u001b\u2028-0123456789').length).toBeLessThan(50)
+})
+
 test('a stored secret is removed from a longer text in base64, wherever it begins', () => {
   for (const before of ['', 'a', 'ab', 'abc', 'user:'])
     for (const after of ['', 'x', 'xy', 'xyz'])
@@ -266,6 +312,62 @@ test('a long secret is removed whole, also if it contains a short one', () => {
     const filter = new StoredSecrets(secrets).open()
     expect(filter.take(`so ${long}.`) + filter.end()).toBe('so [redacted].')
   }
+})
+
+test.each<[string, (text: string) => Buffer]>([
+  ['UTF-8', (text) => Buffer.from(text)],
+  ['Latin-1', (text) => Buffer.from(text, 'latin1')],
+  ['UTF-16, little end first', (text) => Buffer.from(text, 'utf16le')],
+  ['UTF-16, big end first', (text) => Buffer.from(text, 'utf16le').swap16()],
+])('a secret is found in bytes in %s, at every place', (_encoding, encode) => {
+  for (const secret of [KEY, PLAIN])
+    for (const before of [
+      [],
+      [0xff],
+      [0xc3, 0xc3],
+      [0xd8, 0x00, 0xd8],
+      Array.from({ length: 32_763 }, () => 0xe2),
+    ]) {
+      const bytes = Buffer.concat([Buffer.from(before), encode(secret), Buffer.from([0xff, 0x00, 0xdc])])
+      expect([before.length, atOnce(new StoredSecrets([secret]).isInBytes(bytes))]).toEqual([
+        before.length,
+        true,
+      ])
+      const other = Buffer.concat([Buffer.from(before), encode(secret.slice(1)), Buffer.from([0xff])])
+      expect(atOnce(new StoredSecrets([secret]).isInBytes(other))).toBe(false)
+    }
+})
+
+test('a secret is found in a short text in letters of any case, and of a longer text also 8 characters of one', () => {
+  const stored = new StoredSecrets(['Folder/Of-Ann', 'abc'])
+  const [inAnyCase, partly] = [
+    (text: string) => atOnce(stored.isInAnyCase(text)),
+    (text: string) => atOnce(stored.isPartlyIn(text)),
+  ]
+  expect(['x/folder/of-ann+y', 'x/Abc', 'folder', 'of-ann'].map(inAnyCase)).toEqual([
+    true,
+    true,
+    false,
+    false,
+  ])
+  expect(['ABC.txt', 'xder/of-any', 'Folder%2FOf-Ann', 'of-ann.csv', '', 'x'].map(partly)).toEqual([
+    true,
+    true,
+    true,
+    false,
+    false,
+    false,
+  ])
+  expect(atOnce(StoredSecrets.unknown().isPartlyIn('a.txt'))).toBe(true)
+})
+
+test('bytes in which secrets are searched give other requests turns, and no bytes are clean of unknown secrets', () => {
+  const pieces = new StoredSecrets([PLAIN]).isInBytes(Buffer.alloc(1024 * 1024))
+  let count = 0
+  while (!pieces.next().done) count += 1
+  expect(count).toBeGreaterThan(64)
+  const unknown = ['', 'x'].map((text) => atOnce(StoredSecrets.unknown().isInBytes(Buffer.from(text))))
+  expect(unknown).toEqual([false, true])
 })
 
 test('the preparation of the longest secrets gives other requests turns', () => {

@@ -124,8 +124,13 @@ export const COMPARING: Calls<(bad: BadTexts) => unknown> = {
     },
   },
   [`${REDACTION}stored-secrets.ts`]: {
-    StoredSecrets: ({ text, patterns }) =>
-      atOnce(new StoredSecrets(patterns).withoutInJson(JSON.stringify([text, { [text]: 1 }]))),
+    StoredSecrets({ text, patterns }) {
+      const stored = new StoredSecrets(patterns)
+      return [
+        atOnce(stored.withoutInJson(JSON.stringify([text, { [text]: 1 }]))),
+        atOnce(stored.isInBytes(Buffer.from(text))),
+      ]
+    },
   },
 }
 

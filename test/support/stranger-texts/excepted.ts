@@ -57,6 +57,7 @@ export const EXCEPTED: { readonly [exported: string]: string } = {
   [`${REDACTION}sensitive.ts`]: 'looks members of a schema up by their names; a schema has at most 32 KB',
   [`${AUDIT}tool-facts.ts`]: 'redacts arguments by recordedArguments',
   [`${AUDIT}verify-trail.ts`]: 'reads what the service has written',
+  [`${REDACTION}text-encodings.ts`]: 'decodes bytes once',
   [`${REDACTION}yaml-lines.ts isBelowKey`]: 'compares numbers',
   'functions/src/features/rules/authorise.ts': 'decides by decideCall',
   'functions/src/features/rules/cached-text.ts': 'keeps what was read',

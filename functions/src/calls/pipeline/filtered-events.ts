@@ -67,10 +67,13 @@ export class FilteredEvents {
     return text === '' ? undefined : this.#parts.emit({ type: 'log', text })
   }
 
-  /** Callers join the texts of a generator, so a text is searched together with the texts before it. */
+  /**
+   * Callers join the texts of a generator, so a text is searched together with the texts before it. Another value between two
+   * texts is shown at once, so what may be the beginning of a secret before it is removed.
+   */
   async #hearValue(value: JsonText, stored: StoredSecrets): Promise<void> {
     if (!value.text.startsWith('"')) {
-      await this.#endText()
+      await this.#endText(true)
       const text = await new Turns().run(stored.withoutInJson(value.text))
       await this.#parts.emit({ type: 'value', value: new JsonText(text) })
       return
@@ -81,7 +84,7 @@ export class FilteredEvents {
     if (shown !== '' || text === '') await this.#parts.emit({ type: 'value', value: textValue(shown) })
   }
 
-  async #endText(isCut = false): Promise<void> {
+  async #endText(isCut: boolean): Promise<void> {
     const rest = restOf(this.#stored.value, isCut)
     if (rest !== '') await this.#parts.emit({ type: 'value', value: textValue(rest) })
   }

@@ -35,22 +35,28 @@ export class Invoker implements Pipeline {
       headers = NO_HEADERS,
       sessionId,
       isDryRun = false,
+      cutsText,
       parentInvocationId = null,
+      following,
       signal,
+      tellLimits,
     } = asked
     const { emit, end } = eventsTo(listen, invocationId, this.#log)
     const isHeard = listen !== undefined
     const call = {
       invocationId,
       parentInvocationId,
+      following,
       principal,
       headers,
       sessionId,
       isDryRun,
+      cutsText,
       read,
       signal,
       isHeard,
       emit,
+      tellLimits,
     }
     const outcome = await this.#take({ ...call, pipeline: this })
     end()
@@ -83,8 +89,11 @@ function eventsTo(listen: Asked['listen'], invocationId: string, log: Log) {
 }
 
 function metaOf(invocationId: string, outcome: CallOutcome): InvocationMeta {
-  const { call, isolation, executionTimeMs, usage, replayed, artifact, approval, consent } = outcome
-  const grants = usedGrants(outcome)
+  const { isolation, executionTimeMs, usage, reused, replayed, artifact, approval, consent } = outcome
+  const { attempts, fallbackFor, degraded } = outcome
+  const answered = outcome.answeredBy ? { ...outcome, call: outcome.answeredBy } : outcome
+  const { call } = answered
+  const grants = usedGrants(answered)
   return {
     invocationId,
     tool: call.entry?.name ?? null,
@@ -94,7 +103,11 @@ function metaOf(invocationId: string, outcome: CallOutcome): InvocationMeta {
     executionTimeMs,
     resourceUsage: usage,
     replayed,
+    ...(reused !== undefined && { reused }),
     ...(artifact !== null && { artifact }),
+    ...(attempts !== undefined && { attempts }),
+    ...(fallbackFor !== undefined && { fallbackFor }),
+    ...(degraded !== undefined && { degraded }),
     ...(approval !== null && { approval }),
     ...(consent && { consent }),
     ...(call.decision && call.decision.owner !== null && { decision: call.decision }),

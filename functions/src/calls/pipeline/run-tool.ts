@@ -6,6 +6,8 @@ import {
   type Layer,
   type ToolLimits,
 } from '@toolrack/contract'
+import type { Principal } from '../../access/principal.ts'
+import type { ReadsArtifacts } from '../../catalog/builtin/builtins.ts'
 import { toolResultOfJson } from '../../json/json-text.ts'
 import type { HowRun } from '../../catalog/views/how-run.ts'
 import { printedFilter } from '../../redaction/known-secrets.ts'
@@ -20,9 +22,15 @@ import { whyNotInSession } from '../../catalog/views/why-not-in-session.ts'
 import { ToolFinder } from '../../catalog/search/tool-finder.ts'
 import { ToolSearch } from '../../catalog/search/tool-search.ts'
 import { ISOLATION_LEVELS, type IsolationLevel } from '../../catalog/definitions/runner.ts'
-import type { LockedContent, Runner, RunnerEvent, RunnerOutcome } from '../../catalog/definitions/runner.ts'
+import type {
+  LockedContent,
+  MadeContent,
+  Runner,
+  RunnerEvent,
+  RunnerOutcome,
+} from '../../catalog/definitions/runner.ts'
 
-/** The UTF-8 bytes that a result may have. A larger result is refused, because results cannot be kept as artifacts yet. */
+/** The UTF-8 bytes of a result that is answered. A larger one is kept as an artifact, or refused if no artifacts are kept. */
 export const RESULT_BYTES_MAX = 256 * 1024
 
 /**
@@ -35,11 +43,16 @@ export type SourceOf = (
   environment?: Digest,
 ) => Promise<LockedContent | undefined>
 
+/** Makes what reads those artifacts that this principal may read. The signal is aborted when nobody waits for the call any more. */
+export type ReadsArtifactsFor = (principal: Principal, signal: AbortSignal) => ReadsArtifacts
+
 export type RunParts = {
   readonly runner: Pick<Runner, 'invoke'>
   readonly sourceOf: SourceOf
   /** The search that the built-in tools use. The default is a new search with a separate index. */
   readonly search?: Pick<ToolSearch, 'find'>
+  /** Makes what the built-in tools read artifacts with. Undefined on a service that keeps none. */
+  readonly readsArtifacts?: ReadsArtifactsFor | undefined
   /** Milliseconds since 1970. */
   readonly now: () => number
   /** Milliseconds that the platform allows for a call. */
@@ -70,11 +83,15 @@ const GONE = 'The caller disconnected before the tool was begun; nothing was run
 /** What a built-in tool gets: the clock, and a search that finds only tools that the caller may see. */
 function contextOf(
   { view: whole, principal, request, session, signal }: Resolved,
-  { now, search = new ToolSearch() }: RunParts,
+  { now, search = new ToolSearch(), readsArtifacts }: RunParts,
 ) {
   const { uid } = principal
   const view = session ? whole.filteredBy(selectedIn(session)) : whole
-  return { now, finder: new ToolFinder({ view, uid, dialect: request.dialect, search, signal }) }
+  return {
+    now,
+    finder: new ToolFinder({ view, uid, dialect: request.dialect, search, signal }),
+    artifacts: readsArtifacts?.(principal, signal),
+  }
 }
 
 const NOT_CALLABLE: LeftOut = {
@@ -108,7 +125,7 @@ type Runnable = Resolved & { readonly howRun: Exclude<HowRun, { by: 'client' | '
 
 /** The limits of a call as the service applies them. */
 export function limitsOf(
-  { howRun, limits }: Resolved,
+  { howRun, limits }: Pick<Resolved, 'howRun' | 'limits'>,
   { deadlineMsMax, callLimits }: Pick<RunParts, 'deadlineMsMax' | 'callLimits'>,
 ): ToolLimits {
   return howRun.by === 'python'
@@ -123,7 +140,7 @@ function clientOf({ workflowName }: HowRun & { by: 'client' }): string {
 /** Runs a Python tool. The tenant is the caller, not the author of the module, so no process serves two callers. */
 async function runPython(
   call: Resolved,
-  { module, sha256, network, environment }: HowRun & { by: 'python' },
+  { module, sha256, network, environment, reuse }: HowRun & { by: 'python' },
   start: Start,
   { runner, sourceOf, deadlineMsMax, callLimits }: RunParts,
 ): Promise<CallOutcome> {
@@ -152,12 +169,15 @@ async function runPython(
     tenant: principal.uid,
     invocationId,
     traceparent: call.headers.traceparent,
-    deadlineMs: deadlineOf(limits, deadlineMsMax, callLimits?.deadlineMs),
+    deadlineMs: leftOf(call, deadlineOf(limits, deadlineMsMax, callLimits?.deadlineMs)),
     memoryBytes: callLimits?.memoryBytes,
     network,
     environment,
+    reuse,
+    session: reuse === undefined ? undefined : call.session?.id,
     minIsolation: minIsolationOf(call),
-    resultBytesMax: RESULT_BYTES_MAX,
+    attached: call.attached,
+    resultBytesMax: call.resultBytesMax ?? RESULT_BYTES_MAX,
     source: () => sourceOf({ layer: entry.layer, uid: principal.uid }, sha256, environment),
     signal,
     listen: call.isHeard ? hear : undefined,
@@ -182,9 +202,12 @@ async function withoutSecrets(answer: RunnerOutcome, stored: StoredSecrets): Pro
   const shown = log && { log: { ...log, text: await turns.run(stored.without(log.text, isLogCut(answer))) } }
   if ('code' in answer)
     return { ...answer, ...shown, error: await turns.run(stored.withoutInError(answer.error)) }
-  if ('json' in answer)
-    return { ...answer, ...shown, json: await turns.run(stored.withoutInJson(answer.json)) }
-  return { ...answer, ...shown, text: await turns.run(stored.without(answer.text)) }
+  const made: MadeContent[] = []
+  for (const part of answer.made ?? [])
+    made.push({ ...part, name: await turns.run(stored.without(part.name)) })
+  const returned = { ...answer, ...shown, ...(answer.made && { made }) }
+  if ('json' in returned) return { ...returned, json: await turns.run(stored.withoutInJson(returned.json)) }
+  return { ...returned, text: await turns.run(stored.without(returned.text)) }
 }
 
 /** The text about faulty arguments, which may repeat a secret, without the stored secrets that the tool would get. */
@@ -238,6 +261,26 @@ export function deadlineOf(
   return Math.min(Math.max(1, wantedMs), deadlineMsMax)
 }
 
+/**
+ * Time in the service counts in steps of this many milliseconds, so that most calls have the deadline of their definition, and a
+ * message about it has the number that the author has written.
+ */
+const COUNTED_MS = 100
+
+/**
+ * What is left of the deadline of a call, in milliseconds. The time that the call has waited in the queues of the service counts.
+ * Throws SERVICE_BUSY if nothing is left: its caller does not wait for the answer any more.
+ */
+export function leftOf(
+  { readAtMs, entry }: Pick<Resolved, 'readAtMs' | 'entry'>,
+  deadlineMs: number,
+): number {
+  const waitedMs = Math.floor((performance.now() - readAtMs) / COUNTED_MS) * COUNTED_MS
+  if (waitedMs < deadlineMs) return deadlineMs - waitedMs
+  const waited = `The call of ${entry.name} waited in the service until its deadline of ${deadlineMs / 1_000} s`
+  throw new ToolrackError('SERVICE_BUSY', `${waited}; nothing was run. Try again.`)
+}
+
 /** The level that the definition requires. Throws if this version does not know the level. */
 function minIsolationOf({ limits, entry }: Resolved): IsolationLevel | undefined {
   const { minIsolation } = limits
@@ -249,12 +292,12 @@ function minIsolationOf({ limits, entry }: Resolved): IsolationLevel | undefined
 }
 
 function outcomeOfRunner(call: Resolved, answer: RunnerOutcome): CallOutcome {
-  const { isolation = null, usage = null, log = null } = answer
+  const { isolation = null, usage = null, log = null, reused } = answer
   if ('code' in answer) {
-    const { code, error, retryAfterSeconds = null, mayHaveRun = false } = answer
+    const { code, error, kind: failureKind, retryAfterSeconds = null, mayHaveRun = false } = answer
     const outcome = outcomeOf(call, toolFailure(code, error))
-    return { ...outcome, isolation, usage, log, retryAfterSeconds, mayHaveRun }
+    return { ...outcome, isolation, usage, log, reused, retryAfterSeconds, mayHaveRun, failureKind }
   }
   const result = 'json' in answer ? toolResultOfJson(answer.json) : toolResult(answer.text)
-  return { ...outcomeOf(call, result), isolation, usage, log }
+  return { ...outcomeOf(call, result), isolation, usage, log, reused, made: answer.made }
 }

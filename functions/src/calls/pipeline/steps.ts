@@ -23,6 +23,8 @@ export type DecidingSteps = {
   readonly 'load the secrets'?: Step<Resolved> | undefined
   readonly 'take edited arguments': Step<Resolved>
   readonly 'authorise the call': Step<Resolved, Authorised>
+  /** Refuses a call that is above a limit. A dry run and a simulation pass it, and count nothing. */
+  readonly 'limit the calls'?: Step<Authorised> | undefined
 }
 
 /**
@@ -33,8 +35,16 @@ export type FeatureSteps = DecidingSteps & {
   readonly 'audit the call'?: Step<Received> | undefined
   readonly 'end a dry run': Step<Authorised>
   readonly 'run at most once': Step<Authorised>
+  /** Calls the fallback of a tool for a call that names the approval of the fallback. Then the tool itself is not run. */
+  readonly 'resume a fallback'?: Step<Authorised> | undefined
   readonly 'await the approval': Step<Authorised>
   readonly 'record the start'?: Step<Authorised> | undefined
+  /** Calls the tool or another one again after a failure. Each such call is a call of the whole pipeline. */
+  readonly 'follow the failure strategy'?: Step<Authorised> | undefined
+  /** Refuses a call of a tool that has failed several times in a row. */
+  readonly 'break the circuit'?: Step<Authorised> | undefined
+  /** Loads the artifacts that the arguments name, and keeps images, files and large texts of the result. */
+  readonly 'keep the content'?: Step<Authorised> | undefined
 }
 
 /** The steps of one call, from the outside in. Each step wraps the steps below it. */
@@ -65,6 +75,7 @@ export function decidingSteps(onion: Onion<Received>, parts: DecideParts): Onion
     .step('make the arguments canonical', makeArgumentsCanonical)
     .step('take edited arguments', steps['take edited arguments'])
     .step('authorise the call', steps['authorise the call'])
+    .optional('limit the calls', steps['limit the calls'])
     .step('validate the arguments', validateArguments<Authorised>(parts))
 }
 
@@ -82,8 +93,12 @@ function runningSteps(decided: Onion<Authorised>, parts: StepParts): Next<Receiv
   return decided
     .step('end a dry run', steps['end a dry run'])
     .step('run at most once', steps['run at most once'])
+    .optional('resume a fallback', steps['resume a fallback'])
     .step('await the approval', steps['await the approval'])
     .optional('record the start', steps['record the start'])
+    .optional('follow the failure strategy', steps['follow the failure strategy'])
+    .optional('break the circuit', steps['break the circuit'])
+    .optional('keep the content', steps['keep the content'])
     .step('bound the result', boundResult<Authorised>)
     .run('run the tool', runTool(parts))
 }
@@ -98,9 +113,11 @@ export function show(showCall: ShowCall): Step<Received> {
   }
 }
 
-/** Reads the request. If the request is not valid, the call ends here. */
-export const readRequest: Step<Received, Requested> = async (call, next) =>
-  next({ ...call, request: await call.read() })
+/** Reads the request. If the request is not valid, the call ends here. The deadline does not count how long its sender took. */
+export const readRequest: Step<Received, Requested> = async (call, next) => {
+  const request = await call.read()
+  return next({ ...call, request, readAtMs: performance.now() })
+}
 
 /**
  * Checks the arguments of a tool that the service runs. Refuses a tool that its definition does not let the service run. This
@@ -134,10 +151,11 @@ export function validateArguments<Call extends Resolved>({
 export async function boundResult<Call extends Resolved>(call: Call, next: Next<Call>): Promise<CallOutcome> {
   const outcome = await next(call)
   const { resultType, textResultForLlm: text } = outcome.result
+  const { resultBytesMax = RESULT_BYTES_MAX } = call
   // One UTF-16 code unit becomes at most three bytes, so the bytes of most texts need not be counted.
-  if (resultType === 'failure' || text.length * 3 <= RESULT_BYTES_MAX) return outcome
+  if (resultType === 'failure' || text.length * 3 <= resultBytesMax) return outcome
   const bytes = Buffer.byteLength(text)
-  if (bytes <= RESULT_BYTES_MAX) return outcome
-  const error = `The result of ${call.entry.name} has ${bytes} bytes, and ${RESULT_BYTES_MAX} are allowed; ask for less.`
+  if (bytes <= resultBytesMax) return outcome
+  const error = `The result of ${call.entry.name} has ${bytes} bytes, and ${resultBytesMax} are allowed; ask for less.`
   return { ...outcome, result: toolFailure('RESULT_TOO_LARGE', error) }
 }

@@ -3,8 +3,24 @@ import { ToolrackError, type JsonObject } from '@toolrack/contract'
 /** A tool that the service runs itself. `args` already fit the schema of the tool. `now` returns milliseconds since 1970. */
 export type Builtin = (
   args: JsonObject,
-  context: { readonly now: () => number; readonly finder: Finder },
+  context: {
+    readonly now: () => number
+    readonly finder: Finder
+    /** Undefined on a service that keeps no artifacts. */
+    readonly artifacts?: ReadsArtifacts | undefined
+  },
 ) => unknown
+
+/** A part of an artifact that a model wants to read. `offset` counts bytes. */
+export type WantedPart = {
+  readonly id: string
+  readonly offset?: number | undefined
+  readonly lines?: number | undefined
+  readonly search?: string | undefined
+}
+
+/** Reads artifacts for a built-in tool: only those that the caller of the tool may read. */
+export type ReadsArtifacts = { readonly read: (part: WantedPart) => Promise<JsonObject> }
 
 /** Finds tools for a built-in tool. It finds only tools that the caller of the built-in tool may see. */
 export type Finder = {
@@ -54,10 +70,27 @@ const searchTools: Builtin = ({ query, limit }, { finder }) =>
 const loadTools: Builtin = ({ names }, { finder }) =>
   finder.load(Array.isArray(names) ? names.map(String) : [])
 
-/** The built-in tools by which a model finds other tools. A list contains them only if its query asks for them. */
-export const FINDERS: ReadonlySet<Builtin> = new Set([searchTools, loadTools])
+/** Reads an artifact. Its result is a page that ends before a text is cut, so it is neither kept nor cut. */
+export const readArtifact: Builtin = ({ id, offset, lines, search }, { artifacts }) => {
+  if (!artifacts) throw new ToolrackError('KIND_NOT_SERVED', 'This service keeps no artifacts.')
+  return artifacts.read({
+    id: typeof id === 'string' ? id : '',
+    offset: typeof offset === 'number' ? offset : undefined,
+    lines: typeof lines === 'number' ? lines : undefined,
+    search: typeof search === 'string' ? search : undefined,
+  })
+}
 
-/** The names of the tools of `FINDERS` in the service's definition files, in the order in which a list has them. */
+/**
+ * The built-in tools that a list contains only if its query asks for them: those by which a model finds other tools, and the one
+ * that reads artifacts.
+ */
+export const FINDERS: ReadonlySet<Builtin> = new Set([searchTools, loadTools, readArtifact])
+
+/** The name of the tool that reads artifacts, in the service's definition files. */
+export const READ_ARTIFACT_NAME = 'read_artifact'
+
+/** The names of the tools that find other tools in the service's definition files, in the order in which a list has them. */
 export const FINDER_NAMES = ['load_tools', 'search_tools']
 
 /** Every built-in tool, by the name that a definition's runner uses for it: `{"kind":"builtin","builtin":"echo"}`. */
@@ -66,4 +99,5 @@ export const BUILTINS: ReadonlyMap<string, Builtin> = new Map([
   ['time', time],
   ['search_tools', searchTools],
   ['load_tools', loadTools],
+  ['read_artifact', readArtifact],
 ])

@@ -38,11 +38,12 @@ export async function admitSpec(
 const KINDS_MAX = 100
 
 /**
- * Makes the definition of a spec. It contains the sha256 of the source and the digest of the lock, so its digest changes when one of
- * them changes.
+ * Makes the definition of a spec. It contains the sha256 of the source and the digest of the lock, so its digest changes when one
+ * of them changes.
  */
 function definitionOf(spec: AcceptedSpec, { name: module, sha256, lock }: ModuleIdentity): JsonObject {
-  const { name, description, parameters, annotations, timeoutSeconds, secrets, network, kinds } = spec
+  const { name, description, parameters, annotations, secrets, network, reuse, onFailure, kinds } = spec
+  const limits = limitsIn(spec)
   const isKept = kinds !== undefined && Object.keys(kinds).length <= KINDS_MAX
   return {
     type: 'function',
@@ -54,12 +55,19 @@ function definitionOf(spec: AcceptedSpec, { name: module, sha256, lock }: Module
       ...(network.length > 0 && { network }),
       ...(secrets.length > 0 && { secrets }),
       ...(lock && { packages: lock.requirements, environment: lock.digest }),
+      ...(typeof reuse === 'number' && { reuse }),
       ...(isKept && { kinds }),
     },
     category: module,
     ...(annotations && { annotations }),
-    ...(timeoutSeconds !== null && { limits: { timeoutSeconds } }),
+    ...(limits && { limits }),
+    ...(onFailure && { onFailure }),
   }
+}
+
+function limitsIn({ timeoutSeconds, limits }: AcceptedSpec): JsonObject | undefined {
+  const all = { ...(timeoutSeconds !== null && { timeoutSeconds }), ...limits }
+  return Object.keys(all).length > 0 ? all : undefined
 }
 
 function inSpec({ normalised, unenforced, ...admission }: AdmittedDefinition): AdmittedDefinition {
@@ -75,7 +83,7 @@ function atSpec<Note extends { readonly pointer: string }>(note: Note): Note {
  * spec.
  */
 function specPointer(pointer: string): string {
-  return pointer.replace(/^\/(?:function|limits)(?=\/)/, '')
+  return pointer.replace(/^\/(?:function(?=\/)|limits(?=\/timeoutSeconds))/, '')
 }
 
 function moduleFault(fault: DefinitionFault, { name, line }: AcceptedSpec, file: string): ModuleFault {

@@ -31,9 +31,15 @@ export type AcceptedSpec = SpecFacts & {
   readonly derived: readonly string[]
   readonly annotations: JsonObject | null
   readonly timeoutSeconds: number | null
+  /** `callsPerMinute` and `concurrent`. Null if the spec has none, missing in the report of an older runner. */
+  readonly limits?: JsonObject | null | undefined
   /** The names of secrets. `caller:NAME` is the secret NAME of the user who makes the call. */
   readonly secrets: readonly string[]
   readonly network: readonly string[]
+  /** How many calls one process may serve. Null if the spec does not say it, missing in the report of an older runner. */
+  readonly reuse?: number | null | undefined
+  /** What is done after a failure of the tool. It is not checked yet. Missing in the report of an older runner. */
+  readonly onFailure?: JsonObject | null | undefined
   /**
    * How the handler may read the text of each argument, for example as a `path`. An argument is left out if the handler gets its
    * text unchanged. The whole field is missing in the report of an older runner.

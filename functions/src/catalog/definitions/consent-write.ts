@@ -2,7 +2,7 @@ import { ToolrackError, type Digest } from '@toolrack/contract'
 import type { StoredDefinition } from '../views/layer-source.ts'
 import { isAcceptedBy, refuseOtherDigest, type Consent } from './decide-consent.ts'
 import type { DefinitionPut, WriteContext } from './definition-change.ts'
-import { changesOf, writeDefinitions, type FoundModule, type LayerWrite } from './layer-write.ts'
+import { changesOf, currentIn, writeDefinitions, type FoundModule, type LayerWrite } from './layer-write.ts'
 import type { ModuleGrants, ModuleSummary } from './module-store.ts'
 import { withPending } from './pending-text.ts'
 import type { PlannedChange } from './plan-write.ts'
@@ -38,9 +38,7 @@ export function planConsent(
   if (accepts !== undefined) refuseOtherDigest(accepts, digest)
   const isAccepted = accepts !== undefined && isAcceptedBy(before, accepts)
   const isRevoked = accepts === undefined
-  // A version that asks for nothing may have the consent to the grants of an earlier version.
-  const decided = isRevoked && grants.length === 0 && before ? before.digest : digest
-  const given: Consent = { digest: decided, by, at: at.toISOString(), ...(isRevoked && { isRevoked }) }
+  const given: Consent = { digest, by, at: at.toISOString(), ...(isRevoked && { isRevoked }) }
   const consent = isAccepted ? before : given
   const isPending = isRevoked && grants.length > 0
   const puts = ownDefinitions(name, present, current).flatMap((stored): DefinitionPut[] => {
@@ -56,10 +54,10 @@ export function planConsent(
     } as const
     return text === stored.text ? [] : [put]
   })
-  const wasRevoked = before === null || (before.isRevoked === true && before.digest === decided)
-  const isDone = isRevoked ? wasRevoked : grants.length === 0 || isAccepted
+  const isDone = isRevoked ? before?.isRevoked === true : grants.length === 0 || isAccepted
   const isSame = puts.length === 0 && isDone
-  const result = { grants, grantsDigest: digest, consent: isSame ? before : consent, isPending }
+  const { created } = present
+  const result = { grants, grantsDigest: digest, consent: isSame ? before : consent, created, isPending }
   return { result: { ...result, outcome: isSame ? 'unchanged' : 'updated' }, puts }
 }
 
@@ -72,10 +70,7 @@ export function consentWrite(change: ConsentChange, context: WriteContext): Laye
     module: change.name,
     definitions: (module) => module?.summary?.tools ?? [],
     plan: (found) => {
-      const current = new Map(
-        [...found.definitions].flatMap(([name, { stored }]) => (stored ? [[name, stored] as const] : [])),
-      )
-      const { result, puts } = planConsent(change, found.module?.summary, current, context)
+      const { result, puts } = planConsent(change, found.module?.summary, currentIn(found), context)
       if (result.outcome === 'unchanged' || !found.module) return { result, changes: undefined }
       const planned = puts.map((put): PlannedChange => ({ change: put, outcome: 'updated' }))
       const changes = changesOf(planned, found, context)

@@ -12,7 +12,7 @@ export type Consent = {
   readonly digest: Digest
   readonly by: string
   readonly at: string
-  /** True if the person has revoked the consent. Then the operator's setting does not accept these grants any more. */
+  /** True if a person has revoked the consent. Then the operator's setting accepts no grants of the module any more. */
   readonly isRevoked?: boolean
 }
 
@@ -29,7 +29,7 @@ export type PresentGrants = {
   /** The grants of the present version. */
   readonly grants: readonly Grant[]
   readonly grantsDigest: Digest
-  /** The last decision, which may be about grants of an earlier version. Null if there is none. */
+  /** The last decision, which may be about grants of an earlier or deleted version. Null if there is none. */
   readonly consent: Consent | null
   /**
    * True if the version is from a service that recorded no grants. Its tools could use their hosts without consent, and nobody
@@ -50,8 +50,9 @@ export type AskedGrants = {
 
 /**
  * Decides whether the grants of a new version of a module are accepted. If not, the version is stored, but its tools wait. The
- * consent to an earlier version is kept, so that a return to its grants needs no new consent. Throws DIGEST_CHANGED if the
- * uploader accepts another digest than that of the grants.
+ * consent to an earlier version is kept, so that a return to its grants needs no new consent. After a revocation everything
+ * waits until a person accepts again. Otherwise a program that may upload could undo the revocation. Throws DIGEST_CHANGED if
+ * the uploader accepts another digest than that of the grants.
  */
 export function decideConsent(
   { grants, grantsDigest, accepts, by, at }: AskedGrants,
@@ -62,7 +63,8 @@ export function decideConsent(
   const kept = present?.consent ?? null
   if (grants.length === 0) return { consent: kept, isPending: false }
   if (accepts !== undefined) return accepted(by)
-  if (kept?.digest === grantsDigest) return { consent: kept, isPending: kept.isRevoked === true }
+  if (kept?.isRevoked === true) return { consent: kept, isPending: true }
+  if (kept?.digest === grantsDigest) return { consent: kept, isPending: false }
   const before = consentedGrants(present)
   if (present?.isUnrecorded && isWithin(grants, before)) return accepted(by)
   if (policy === 'accept') return accepted(BY_POLICY)

@@ -1,6 +1,8 @@
 import { isJsonObject, RUNNER_KINDS, TOOL_CLASSES, TOOL_NAME_RULE, toolNameFault } from '@toolrack/contract'
 import type { JsonObject } from '@toolrack/contract'
 import type { z as Zod } from 'zod'
+import { CALL_LIMITS_MAX } from '../../call-limits.ts'
+import { onFailureFaults, onFailureSchema } from './on-failure-schema.ts'
 
 /**
  * The fault of an unknown field whose value is too deep or too large. Unknown fields with smaller values are stored unchanged,
@@ -71,10 +73,25 @@ function schemasWith(z: typeof Zod) {
     .refine(isShallow, SHALLOW)
     .describe("Hints about the tool's effects, named as in MCP.")
 
+  function whole(max: number) {
+    return z
+      .int()
+      .min(1, 'must be at least 1')
+      .max(max, `must be at most ${max.toLocaleString('en')}`)
+      .optional()
+  }
   const limits = z
-    .looseObject({ timeoutSeconds: z.number().positive().max(3_600).optional() })
+    .looseObject({
+      timeoutSeconds: z.number().positive().max(3_600).optional().describe('How long a call may take.'),
+      callsPerMinute: whole(CALL_LIMITS_MAX.callsPerMinute).describe(
+        'How many calls of the tool each user may make a minute. It counts each user alone.',
+      ),
+      concurrent: whole(CALL_LIMITS_MAX.concurrent).describe(
+        'How many calls of the tool each user may run at the same time.',
+      ),
+    })
     .refine(isShallow, SHALLOW)
-    .describe('Bounds of one call.')
+    .describe('Bounds of the calls.')
 
   const definitionSchema = z
     .strictObject({
@@ -92,7 +109,12 @@ function schemasWith(z: typeof Zod) {
       tags: z.array(label).max(32).optional().describe('Labels that the list can be filtered by.'),
       annotations: annotations.optional(),
       limits: limits.optional(),
+      onFailure: onFailureSchema(z, name).refine(isShallow, SHALLOW).optional(),
       sealed: z.boolean().optional().describe('Whether no layer above may define the same name.'),
+    })
+    .superRefine((definition, context) => {
+      for (const { path, message } of onFailureFaults(definition))
+        context.addIssue({ code: 'custom', path: ['onFailure', ...path], message })
     })
     .describe('One tool definition.')
 

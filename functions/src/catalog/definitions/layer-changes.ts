@@ -21,6 +21,10 @@ export type KeptVersion = {
 export type KeptName = {
   readonly kind: RecordKind
   readonly name: string
+  /**
+   * True for a deleted name, which can be removed to make room. False for a deleted module that keeps a revocation: if it were
+   * removed, a program that writes much could undo the revocation.
+   */
   readonly isDeleted: boolean
   /** The bytes of the name's present record, as `recordBytes` counts them. Versions are not included. */
   readonly ownBytes: number

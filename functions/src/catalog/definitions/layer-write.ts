@@ -1,11 +1,12 @@
 import type { StoredDefinition } from '../views/layer-source.ts'
+import type { Consent } from './decide-consent.ts'
 import type { DefinitionChange, DefinitionWriteResult, WriteContext } from './definition-change.ts'
 import { planWrite, written, type PlannedChange } from './plan-write.ts'
 import { contentOf } from './module-content.ts'
 import type { ModuleChange, ModuleWriteResult, ModuleSummary } from './module-store.ts'
 import { bytesAfter, decidedChange, definitionsOf, pendingIn, planModuleWrite } from './plan-module-write.ts'
 import { lockText } from './package-lock.ts'
-import { grantsText } from './stored-records.ts'
+import { grantsText, revocationText } from './stored-records.ts'
 import { LayerChanges, totalsOf, type KeptName } from './layer-changes.ts'
 import { revisionText, type LayerState } from './layer-state.ts'
 import { RECORD_BYTES, recordBytes, type StoreRoom } from './layer-totals.ts'
@@ -19,8 +20,13 @@ export type FoundDefinition = {
   readonly isForeign?: boolean
 }
 
-/** What a transaction has read about one module. A deleted module has no summary. */
-export type FoundModule = { readonly kept: KeptName; readonly summary: ModuleSummary | undefined }
+/** What a transaction has read about one module. A deleted module has no summary, and may have a revocation. */
+export type FoundModule = {
+  readonly kept: KeptName
+  readonly summary: ModuleSummary | undefined
+  /** The revocation that was the last decision about a deleted module. */
+  readonly revocation?: Consent | undefined
+}
 
 export type FoundInLayer = {
   readonly state: LayerState
@@ -62,10 +68,11 @@ export function moduleWrite(asked: ModuleChange, context: WriteContext): LayerWr
     module: name,
     definitions: (module) => definitionsOf(asked, module?.summary),
     plan: (found) => {
-      const { kept, summary } = found.module ?? {}
+      const { kept, summary, revocation } = found.module ?? {}
       const present = kept && summary && { ...summary, presentBytes: totalsOf(kept).presentBytes }
-      const change = decidedChange(asked, summary, currentIn(found))
-      const plan = planModuleWrite(change, present, currentIn(found), roomIn(found, context))
+      const current = currentIn(found)
+      const change = decidedChange(asked, { summary, revocation }, current)
+      const plan = planModuleWrite(change, present, current, roomIn(found, context))
       const changes = changesOf(plan.definitions, found, context)
       const tools = writeDefinitions(plan.definitions, found, changes, context)
       const sha256 = change.kind === 'put' ? change.sha256 : (summary?.sha256 ?? '')
@@ -73,14 +80,15 @@ export function moduleWrite(asked: ModuleChange, context: WriteContext): LayerWr
       const result = { name, outcome, sha256, tag, tools, ...pendingIn(change) }
       if (outcome === 'unchanged')
         return { result: { ...result, revision: summary?.revision ?? '' }, changes: undefined }
-      writeModule(change, kept, changes, context)
+      writeModule(change, found.module, changes, context)
       const revision = revisionText(changes.state.revision, found.state.epoch)
       return { result: { ...result, replaced: summary?.sha256, revision }, changes }
     },
   }
 }
 
-function currentIn({ definitions }: FoundInLayer): ReadonlyMap<string, StoredDefinition> {
+/** The present definitions, without the names that have none. */
+export function currentIn({ definitions }: FoundInLayer): ReadonlyMap<string, StoredDefinition> {
   return new Map([...definitions].flatMap(([name, { stored }]) => (stored ? [[name, stored] as const] : [])))
 }
 
@@ -126,7 +134,7 @@ export function writeDefinitions(
 
 function writeModule(
   change: ModuleChange,
-  kept: KeptName | undefined,
+  { kept, summary }: Partial<FoundModule> = {},
   changes: LayerChanges,
   { by, at }: WriteContext,
 ): void {
@@ -137,15 +145,15 @@ function writeModule(
   const { sha256, tools, report, lock } = isDeleted ? deletion : change
   const module = isDeleted ? undefined : contentOf(change)
   const environment = lock?.digest ?? null
-  const granted = isDeleted ? null : grantsText(change)
-  const bytes = bytesAfter(change) ?? { own: RECORD_BYTES, version: RECORD_BYTES }
+  const granted = isDeleted ? revocationText(summary?.consent) : grantsText(change)
+  const bytes = bytesAfter(change) ?? { own: recordBytes(granted), version: RECORD_BYTES }
   const versions = [...(kept?.versions ?? []), { revision, sha256, environment, bytes: bytes.version }]
   const updated = { updatedAt: at.toISOString(), updatedBy: by }
   const named = { name, sha256, environment, tools: tools.map((tool) => tool.name) }
   const record = { ...named, granted, revision, ...updated }
   changes.write(
     kept,
-    { kind: 'module', name, isDeleted, ownBytes: bytes.own, versions },
+    { kind: 'module', name, isDeleted: isDeleted && granted === null, ownBytes: bytes.own, versions },
     { kind: 'module', record, report: JSON.stringify(report), module, lock: lock && lockText(lock) },
   )
 }

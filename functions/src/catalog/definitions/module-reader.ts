@@ -44,8 +44,8 @@ export class ModuleReader {
   }
 
   /**
-   * The content of a version with its lock, if it is still kept. Rejects with VERSION_NOT_FOUND if it is not kept, or if the version is a
-   * deletion.
+   * The content of a version, and its lock if it has one. Rejects with VERSION_NOT_FOUND if the content is not kept any more, or
+   * if the version is a deletion.
    */
   async contentOf(principal: Principal, layer: WritableLayer, name: string, choice: ModuleVersionChoice) {
     const versions = await this.versions(principal, layer, name)

@@ -38,11 +38,13 @@ export type ModuleGrants = {
   readonly grants: readonly Grant[]
   readonly grantsDigest: Digest
   /** The last decision about the grants. Null if nobody has decided. */
-  readonly consent: ModuleConsent | null
+  readonly consent: Consent | null
+  /**
+   * A random id of the module's creation. A module that is written after a deletion has another one, so consents of callers end
+   * with the module. Missing in a module that an earlier version of the service has created.
+   */
+  readonly created?: string | undefined
 }
-
-/** Who has consented to which grants, and when. The consent counts as long as the grants of the module have this digest. */
-export type ModuleConsent = Consent
 
 /** A module at one revision, without its content. If there is no sha256, the module was deleted at this revision. */
 export type ModuleVersion = {

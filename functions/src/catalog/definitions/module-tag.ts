@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { ModuleSummary } from './module-store.ts'
 
-/** The hexadecimal digits that a tag has after the sha256. They are enough, because they only tell states of one content apart. */
+/** The hexadecimal digits in a tag after the sha256. They are enough, because they only tell states of one content apart. */
 const DIGITS = 16
 
 /**

@@ -66,8 +66,8 @@ export class ModuleWriter {
   }
 
   /**
-   * Writes a module and all of its definitions. If the runner refuses the module, rejects, and the old version stays. `tag` is the
-   * entity tag of the module, and the rest is the answer.
+   * Writes a module and all of its definitions. If the runner refuses the module, rejects, and the old version stays. `tag` is
+   * the entity tag of the module.
    */
   async put(principal: Principal, upload: Upload) {
     const { layer, name, precondition, signal, relock, acceptGrants, lock: given, ...sent } = upload

@@ -1,9 +1,10 @@
 import { canonicalJson, type Digest } from '@toolrack/contract'
+import { isDigest } from '../../access/job-token.ts'
 import { either, isNull, isText, listOf, object, type Test } from '../../value-shape.ts'
 
 /**
- * The packages of a module, as the runner has resolved them. The lock belongs to a version of the module. A program that has the lock can
- * build the same environment again.
+ * The packages of a module, as the runner has resolved them. The lock belongs to a version of the module. A program that has the
+ * lock can build the same environment again.
  */
 export type PackageLock = {
   /** The SHA-256 of the canonical JSON of `packages`, each with name, version, file and sha256 only, sorted by name. */
@@ -40,8 +41,6 @@ export function lockText(lock: PackageLock): string {
   return canonicalJson(lock)
 }
 
-const isDigest: Test<Digest> = (value): value is Digest =>
-  typeof value === 'string' && /^sha256:[0-9a-f]{64}$/.test(value)
 const isCount: Test<number> = (value): value is number => typeof value === 'number' && value >= 0
 
 export const isPackageLock: Test<PackageLock> = object({

@@ -33,11 +33,15 @@ function faultOf(issue: z.core.$ZodIssue, locate: Reshaped['locate']): Definitio
 }
 
 function messageOf(issue: z.core.$ZodIssue): string {
+  if (issue.code === 'unrecognized_keys' && issue.path[0] === 'onFailure') return ON_FAILURE_KEY
   if (issue.code === 'unrecognized_keys')
-    return 'the key is not known here; known are type, function {name, description, parameters}, runner, category, tags, annotations, limits and sealed'
+    return 'the key is not known here; known are type, function {name, description, parameters}, runner, category, tags, annotations, limits, onFailure and sealed'
   if (issue.code === 'invalid_value')
     return `must be ${issue.values.map((value) => JSON.stringify(value)).join(' or ')}`
   if (issue.code !== 'invalid_type') return issue.message
   const wanted = `must be ${/^[aeiou]/.test(issue.expected) ? 'an' : 'a'} ${issue.expected}`
   return issue.input === undefined ? `is missing; it ${wanted}` : wanted
 }
+
+const ON_FAILURE_KEY =
+  'the key is not known here; known are retry {times, backoffMs, timeoutFactor}, fallbackTools [{name, args}], ask and degraded, and at the top of onFailure the same keys below timeout, permission, network and generic'

@@ -1,5 +1,7 @@
-import { ToolrackError } from '@toolrack/contract'
+import { grantsDigest, ToolrackError } from '@toolrack/contract'
+import { randomUUID } from 'node:crypto'
 import type { StoredDefinition } from '../views/layer-source.ts'
+import type { Consent } from './decide-consent.ts'
 import type { DefinitionDelete, DefinitionPut } from './definition-change.ts'
 import { holds } from '../../precondition.ts'
 import { managingModule, planWrite, type PlannedChange } from './plan-write.ts'
@@ -29,19 +31,32 @@ export function definitionsOf(change: ModuleChange, present: ModuleSummary | und
   return [...new Set([...wanted, ...(present?.tools ?? [])])]
 }
 
+/** The present version of a module, or the revocation that its deleted version has left. */
+type DecidedBefore = {
+  readonly summary: ModuleSummary | undefined
+  readonly revocation?: Consent | undefined
+}
+
 /**
- * The change with the decision about its grants, which depends on the present version of the module. `current` has the
- * definitions of that version.
+ * The change with the id of the module's creation, and with the decision about its grants, which depends on what was decided before. `current` has the definitions of the
+ * present version.
  */
 export function decidedChange(
   change: ModuleChange,
-  present: ModuleSummary | undefined,
+  { summary, revocation }: DecidedBefore,
   current: ReadonlyMap<string, StoredDefinition>,
 ): ModuleChange {
-  if (change.kind === 'delete' || !change.decide) return change
-  const { consent, isPending } = change.decide(present && presentGrants(change.name, present, current))
-  return { ...change, consent, pending: isPending }
+  if (change.kind === 'delete') return change
+  const created = summary ? summary.created : randomUUID()
+  if (!change.decide) return { ...change, created }
+  const present = summary && presentGrants(change.name, summary, current)
+  const { consent, isPending } = change.decide(
+    present ?? (revocation && { ...NO_GRANTS, consent: revocation }),
+  )
+  return { ...change, created, consent, pending: isPending }
 }
+
+const NO_GRANTS = { grants: [], grantsDigest: grantsDigest([]) }
 
 /** The part of a result that says whether the tools of the module wait for consent. */
 export function pendingIn(change: ModuleChange): Pick<ModuleWriteResult, 'pending'> {

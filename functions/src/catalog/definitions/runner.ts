@@ -2,6 +2,7 @@ import {
   ToolrackError,
   type Digest,
   type ErrorCode,
+  type FailureKind,
   type JsonObject,
   type ResourceUsage,
 } from '@toolrack/contract'
@@ -17,7 +18,8 @@ export type Runner = {
   /** Runs one call, at most once. Rejects only if the call's `source` rejects. */
   readonly invoke: (call: RunnerCall) => Promise<RunnerOutcome>
   /**
-   * Checks a module. Rejects with RUNNER_UNAVAILABLE, RUNNER_BUSY, ISOLATION_UNAVAILABLE, PACKAGES_UNAVAILABLE or PACKAGES_REFUSED.
+   * Checks a module. Rejects with RUNNER_UNAVAILABLE, RUNNER_BUSY, ISOLATION_UNAVAILABLE, PACKAGES_UNAVAILABLE or
+   * PACKAGES_REFUSED.
    */
   readonly check: (module: ModuleCheck) => Promise<CheckReport>
   /**
@@ -83,6 +85,21 @@ export type CallContext = {
   readonly secrets?: Readonly<Record<string, string>>
 }
 
+/** A file for a handler. `pointer` is the JSON Pointer of the argument that the file's path replaces. */
+export type ArgumentFile = {
+  readonly pointer: string
+  readonly name: string
+  readonly bytes: Uint8Array
+}
+
+/** An image or a file that a tool has returned. The service has checked neither its name nor its type. */
+export type MadeContent = {
+  readonly type: 'image' | 'file'
+  readonly mimeType: string
+  readonly name: string
+  readonly bytes: Uint8Array
+}
+
 export type RunnerCall = {
   readonly module: string
   readonly sha256: string
@@ -98,12 +115,17 @@ export type RunnerCall = {
   /** The memory that the call may use. If undefined, the runner decides. */
   readonly memoryBytes?: number | undefined
   readonly minIsolation: IsolationLevel | undefined
+  readonly attached?: readonly ArgumentFile[] | undefined
   /** The UTF-8 bytes that a result may have. The runner answers RESULT_TOO_LARGE for a larger one. */
   readonly resultBytesMax: number
   /** The hosts that the call may connect to. If there are no hosts, the call has no network. */
   readonly network: readonly string[]
   /** The digest of the module's lock. Undefined if the module has no packages of its own. */
   readonly environment?: Digest | undefined
+  /** How many calls one process may serve. Undefined if it serves only this one. */
+  readonly reuse?: number | undefined
+  /** The session of the call. A process that serves several calls serves only calls of one session. Undefined if there is none. */
+  readonly session?: string | undefined
   /**
    * Gives the source of the module, and its lock if it has one, to the runner, if the runner does not have them. Resolves to
    * undefined if the module was deleted.
@@ -136,6 +158,10 @@ export type RunnerReturn = ({ readonly text: string } | { readonly json: string 
   readonly isolation: IsolationLevel
   readonly usage: ResourceUsage
   readonly log: PrintedLog
+  /** The images and files in the result, in their order. */
+  readonly made?: readonly MadeContent[] | undefined
+  /** How many calls the process had served before. Undefined if it had served none. */
+  readonly reused?: number | undefined
 }
 
 /**
@@ -145,9 +171,12 @@ export type RunnerReturn = ({ readonly text: string } | { readonly json: string 
 export type RunnerFailure = {
   readonly code: ErrorCode
   readonly error: string
+  /** The kind of the exception, as its class says. Only with TOOL_RAISED, and undefined if the class says none. */
+  readonly kind?: Exclude<FailureKind, 'generic'> | undefined
   readonly isolation?: IsolationLevel
   readonly usage?: ResourceUsage
   readonly log?: PrintedLog
+  readonly reused?: number | undefined
   readonly retryAfterSeconds?: number
   /** True if the call was CANCELLED after it was sent. */
   readonly mayHaveRun?: boolean

@@ -1,5 +1,6 @@
 import type { Digest } from '@toolrack/contract'
 import type { Deletion, StoredDefinition } from '../views/layer-source.ts'
+import type { Consent } from './decide-consent.ts'
 import type { DefinitionVersion } from './definition-store.ts'
 import type { ModuleGrants, ModuleSummary, ModuleVersion } from './module-store.ts'
 import { revisionText } from './layer-state.ts'
@@ -23,7 +24,10 @@ export type ModuleRecord = Omit<ModuleSummary, 'sha256' | 'environment' | 'revis
   readonly sha256: string | null
   readonly environment?: Digest | null
   readonly revision: number
-  /** The `grantsText` of the module. Missing or null in a record of an earlier version, and in a tombstone. */
+  /**
+   * The `grantsText` of the module. Missing or null in a record of an earlier version. A tombstone has the `revocationText` of
+   * the module, or null.
+   */
   readonly granted?: string | null
 }
 
@@ -60,8 +64,18 @@ export function moduleSummary(record: ModuleRecord, epoch: string): ModuleSummar
 }
 
 /** The grants and the consent of a module as the stores keep them. */
-export function grantsText({ grants, grantsDigest, consent }: ModuleGrants): string {
-  return JSON.stringify({ grants, grantsDigest, consent })
+export function grantsText({ grants, grantsDigest, consent, created }: ModuleGrants): string {
+  return JSON.stringify({ grants, grantsDigest, consent, created })
+}
+
+/** What the tombstone of a module keeps of its last decision: a revocation. Null for any other decision. */
+export function revocationText(consent: Consent | null | undefined): string | null {
+  return consent?.isRevoked === true ? JSON.stringify({ consent }) : null
+}
+
+/** The revocation in a `revocationText`. */
+export function parseRevocation(granted: string): Consent {
+  return (JSON.parse(granted) as { readonly consent: Consent }).consent
 }
 
 function environmentIn(environment: Digest | null | undefined): Pick<ModuleSummary, 'environment'> {

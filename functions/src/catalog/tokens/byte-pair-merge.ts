@@ -1,3 +1,5 @@
+import type { Vocabulary } from './vocabulary.ts'
+
 /** The length of the longest token of o200k, in bytes. Longer pairs are not looked up. */
 const TOKEN_BYTES_MAX = 128
 
@@ -16,10 +18,7 @@ const STEPS = 4_096
  * through all pairs would take minutes for 100,000 equal letters. Lets other work run now and then, because a word can have a
  * million bytes.
  */
-export function* countMerged(
-  bytes: string,
-  ranks: ReadonlyMap<string, number>,
-): Generator<undefined, number> {
+export function* countMerged(bytes: string, vocabulary: Vocabulary): Generator<undefined, number> {
   const { length } = bytes
   const next = new Int32Array(length + 1)
   const previous = new Int32Array(length + 1)
@@ -32,7 +31,7 @@ export function* countMerged(
     const middle = next[at] ?? length
     const end = middle < length ? (next[middle] ?? length) : -1
     const rank =
-      end < 0 || end - at > TOKEN_BYTES_MAX ? Infinity : (ranks.get(bytes.slice(at, end)) ?? Infinity)
+      end < 0 || end - at > TOKEN_BYTES_MAX ? Infinity : (vocabulary.rankOf(bytes, at, end) ?? Infinity)
     rankAt[at] = rank
     if (rank !== Infinity) push(heap, rank * POSITIONS + at)
   }

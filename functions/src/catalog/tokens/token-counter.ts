@@ -1,6 +1,9 @@
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
 import { atOnce, Turns, type Pieces } from '../../loop-turn.ts'
 import { asPart } from '../../running-work.ts'
 import { countMerged } from './byte-pair-merge.ts'
+import { Vocabulary } from './vocabulary.ts'
 
 /** Counts the o200k tokens of a text. The names of special tokens count as ordinary text. */
 export type CountTokens = (text: string) => number
@@ -16,9 +19,9 @@ const PIECES = 256
 let counter: Promise<TokenCounter> | undefined
 
 /**
- * Loads the vocabulary at the first call, which takes about 200 ms and 60 MB. Only requests that count tokens wait for it. Of the
- * package, only the vocabulary is imported. The package's own encoder takes quadratic time for a long word, and remembers 100,000
- * words of any length.
+ * Loads the vocabulary at the first call, which takes about 100 ms and 5 MB. Only requests that count tokens wait for it. Of the
+ * package, only the file of the vocabulary and the expression are used. The package's own module of the vocabulary takes 40 MB. Its own
+ * encoder takes quadratic time for a long word, and remembers 100,000 words of any length.
  */
 export function tokenCounter(): Promise<TokenCounter> {
   return (counter ??= asPart('the vocabulary of tokens', load).catch((error: unknown) => {
@@ -29,57 +32,26 @@ export function tokenCounter(): Promise<TokenCounter> {
 }
 
 async function load(): Promise<TokenCounter> {
-  const [{ default: tokens }, { O200K_TOKEN_SPLIT_REGEX: pieces }] = await Promise.all([
-    import('gpt-tokenizer/bpeRanks/o200k_base'),
+  const [file, { O200K_TOKEN_SPLIT_REGEX: pieces }] = await Promise.all([
+    readFile(createRequire(import.meta.url).resolve('gpt-tokenizer/data/o200k_base.tiktoken')),
     import('gpt-tokenizer/encodingParams/constants'),
   ])
-  return new Turns().run(counterOf(tokens, pieces))
+  return counterOf(await new Turns().run(Vocabulary.read(file)), pieces)
 }
 
-/**
- * Makes a counter from a vocabulary. `tokens` are ordered by their ranks. `pieces` is the expression by which a text is split
- * before its characters are joined to tokens.
- */
-export function* counterOf(
-  tokens: readonly (string | readonly number[])[],
-  pieces: RegExp,
-): Pieces<TokenCounter> {
-  const ranks = new Map<string, number>()
-  /**
-   * The ranks of tokens that are not ASCII, or that are not decoded yet. Nearly half of all tokens are such tokens, and most
-   * texts contain none of them.
-   */
-  const others: number[] = []
-  for (const [rank, token] of tokens.entries()) {
-    if (typeof token === 'string' && !NOT_ASCII.test(token)) ranks.set(token, rank)
-    else others.push(rank)
-    yield
-  }
-
-  function* bytesOf(piece: string): Pieces<string> {
-    if (!NOT_ASCII.test(piece)) return piece
-    for (let rank = others.pop(); rank !== undefined; rank = others.pop()) {
-      ranks.set(latin1(tokens[rank] ?? ''), rank)
-      yield
-    }
-    return latin1(piece)
-  }
-
+/** Makes a counter from a vocabulary. `pieces` is the expression by which a text is split before its characters are joined to tokens. */
+export function counterOf(vocabulary: Vocabulary, pieces: RegExp): TokenCounter {
   function* steps(text: string): Pieces<number> {
     let count = 0
     let seen = 0
     for (const [piece] of text.matchAll(pieces)) {
-      const bytes = yield* bytesOf(piece)
-      count += ranks.has(bytes) ? 1 : yield* countMerged(bytes, ranks)
+      const bytes = NOT_ASCII.test(piece) ? Buffer.from(piece).toString('latin1') : piece
+      const isToken = vocabulary.rankOf(bytes, 0, bytes.length) !== undefined
+      count += isToken ? 1 : yield* countMerged(bytes, vocabulary)
       if (++seen % PIECES === 0) yield
     }
     return count
   }
 
   return Object.assign((text: string) => atOnce(steps(text)), { steps })
-}
-
-/** Converts a UTF-8 text, or bytes, to a text with one character for each byte. */
-function latin1(token: string | readonly number[]): string {
-  return (typeof token === 'string' ? Buffer.from(token) : Buffer.from(token)).toString('latin1')
 }

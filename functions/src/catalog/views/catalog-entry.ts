@@ -5,12 +5,14 @@ import {
   type Digest,
   type Grant,
   type Layer,
+  type OnFailure,
   type ToolClass,
   type ToolDefinition,
   type ToolLimits,
 } from '@toolrack/contract'
 import { howRun, type HowRun } from './how-run.ts'
 import type { StoredDefinition } from './layer-source.ts'
+import { keptBytes } from './kept-bytes.ts'
 
 /** A definition in the catalog, with the values that lists, calls and explanations need. */
 export type CatalogEntry = {
@@ -23,6 +25,8 @@ export type CatalogEntry = {
   readonly tags: readonly string[]
   readonly howRun: HowRun
   readonly limits: ToolLimits
+  /** What is done after a failure of the tool. Undefined for most tools. */
+  readonly onFailure: OnFailure | undefined
   /** What the tool may use beyond the standard library, sorted. */
   readonly grants: readonly Grant[]
   /** The digest of the grants of its module that a person must accept before the tool can be called. */
@@ -36,10 +40,16 @@ export type CatalogEntry = {
   readonly fragment: Buffer
 }
 
+/** A definition in its layer. The same definition in two layers is two tools, because each has its own module and secrets. */
+export type LayeredDigest = `${Layer} ${Digest}`
+
+export function layeredDigest({ layer, digest }: Pick<CatalogEntry, 'layer' | 'digest'>): LayeredDigest {
+  return `${layer} ${digest}`
+}
+
 // All entries without tags or limits share these values, because the catalog may have 100,000 entries.
 const NO_TAGS: readonly string[] = []
 const NO_LIMITS: ToolLimits = {}
-const NO_GRANTS: readonly Grant[] = []
 
 /**
  * The different lists of classes, by the text of the list. Entries with the same classes share a list. There are few different
@@ -69,20 +79,21 @@ export function catalogEntry(stored: StoredDefinition, layer: Layer): CatalogEnt
     tags: definition.tags ?? NO_TAGS,
     howRun: run,
     limits: definition.limits ?? NO_LIMITS,
-    grants: definition.runner?.kind === 'python' ? grantsOf(definition.runner) : NO_GRANTS,
+    onFailure: definition.onFailure,
+    grants: grantsOf(definition.runner),
     pendingGrants: definition.pendingGrants,
     classes: sharedClasses(classesOf(definition.annotations, layer)),
     callable: run.by === 'nobody' ? null : run.by === 'client' ? 'client' : 'service',
     workflowName: definition.runner?.workflowName,
-    fragment: Buffer.from(JSON.stringify(listedTool(definition))),
+    fragment: keptBytes(JSON.stringify(listedTool(definition))),
   }
 }
 
 /** A definition as it is stored. */
 export type StoredToolDefinition = ToolDefinition & {
   /**
-   * The digest of the grants (`grantsDigest`) of its module that a person must accept before the tool can be called. Absent if nothing
-   * is left to accept. Only uploads of modules and consents write it. It is not part of the tool's digest.
+   * The digest of the grants (`grantsDigest`) of its module that a person must accept before the tool can be called. Absent if
+   * nothing is left to accept. Only uploads of modules and consents write it. It is not part of the tool's digest.
    */
   readonly pendingGrants?: Digest | undefined
 }

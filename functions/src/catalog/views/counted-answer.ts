@@ -70,7 +70,8 @@ export function* countedAnswer(
     const fragment = query.budget === undefined ? levelFragments.of(entry, dialect, 'full') : NOTHING
     if (!sizes || !fragment) return undefined
     const ending = endingOf(entry, query, workflows)
-    const listed = { fragment, workflowName: entry.workflowName, callable: entry.callable, size: sizes.full }
+    const { name, layer, workflowName, callable } = entry
+    const listed = { name, layer, fragment, workflowName, callable, size: sizes.full }
     tools.set(listed, { entry, sizes, ending })
     return listed
   })

@@ -2,6 +2,7 @@ import { inDialectAs, type DialectRules, type Digest } from '@toolrack/contract'
 import { LRUCache } from 'lru-cache'
 import { definitionOf, type CatalogEntry } from './catalog-entry.ts'
 import { aliasOfEntry } from './layer-snapshot.ts'
+import { keptBytes } from './kept-bytes.ts'
 
 /** Bytes of memory that a fragment takes in addition to its own: for its key, its cache entry, and the Buffer object. */
 const OVERHEAD_BYTES = 400
@@ -39,7 +40,7 @@ export class DialectFragments {
     const known = this.#known.get(key)
     if (known?.text === text) return known.fragment
     const converted = inDialectAs(nameInDialect(entry, dialect), definitionOf(entry), dialect)
-    const fragment = 'item' in converted ? Buffer.from(JSON.stringify(converted.item)) : undefined
+    const fragment = 'item' in converted ? keptBytes(JSON.stringify(converted.item)) : undefined
     this.#known.set(key, { text, fragment })
     return fragment
   }

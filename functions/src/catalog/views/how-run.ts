@@ -1,4 +1,5 @@
 import { RUNNER_KINDS, type Digest, type ToolRunner } from '@toolrack/contract'
+import { isDigest } from '../../access/job-token.ts'
 import { BUILTINS, type Builtin } from '../builtin/builtins.ts'
 
 /**
@@ -16,6 +17,8 @@ export type HowRun =
       readonly secrets: readonly string[]
       /** The digest of the lock of the module's packages. Undefined if it has none. */
       readonly environment?: Digest | undefined
+      /** How many calls one process may serve. Undefined if it serves only one. */
+      readonly reuse?: number | undefined
     }
   | { readonly by: 'builtin'; readonly builtin: Builtin }
   | {
@@ -26,13 +29,14 @@ export type HowRun =
   | { readonly by: 'nobody'; readonly reason: string }
 
 const SHA256 = /^[0-9a-f]{64}$/
-const DIGEST = /^sha256:[0-9a-f]{64}$/
 // All definitions that the client runs share this object, because the catalog keeps a `HowRun` for each definition. The constants
 // below are shared for the same reason.
 const CLIENT: HowRun = { by: 'client' }
 const WITHOUT_MODULE: HowRun = { by: 'nobody', reason: 'its definition names no module and sha256' }
 const WITHOUT_WORKFLOW: HowRun = { by: 'nobody', reason: 'its definition names no workflowName' }
 const WITHOUT_BUILTIN: HowRun = { by: 'nobody', reason: 'its definition names no built-in tool' }
+/** How many calls one process may serve at most. The runner has the same limit. */
+const REUSE_MAX = 1_000
 const NO_TEXTS: readonly string[] = []
 const NOT_SERVED = new Map(RUNNER_KINDS.map((kind) => [kind, notServed(kind)]))
 
@@ -57,12 +61,13 @@ function notServed(kind: string): HowRun {
   return { by: 'nobody', reason: `tools of the kind '${kind}' are not run by this version` }
 }
 
-function grantedIn({ network, secrets, environment }: ToolRunner) {
-  const isDigest = typeof environment === 'string' && DIGEST.test(environment)
+function grantedIn({ network, secrets, environment, reuse }: ToolRunner) {
+  const isReused = Number.isInteger(reuse) && Number(reuse) > 1 && Number(reuse) <= REUSE_MAX
   return {
     network: textsIn(network),
     secrets: textsIn(secrets),
-    ...(isDigest && { environment: environment as Digest }),
+    ...(isDigest(environment) && { environment }),
+    ...(isReused && { reuse: Number(reuse) }),
   }
 }
 

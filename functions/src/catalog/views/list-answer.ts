@@ -5,7 +5,7 @@ import type { CatalogView } from './catalog-view.ts'
 import type { DialectFragments } from './dialect-fragments.ts'
 import { aliasFault } from './explain-dialects.ts'
 import { aliasOfEntry } from './layer-snapshot.ts'
-import { ARRAY, inOneTool, joinFragments, joinItems } from './join-fragments.ts'
+import { ARRAY, inOneTool, joinFragments, joinItems, type PlaceInBody } from './join-fragments.ts'
 import { writeCursor, type ListQuery } from './list-query.ts'
 import { selectEntries, type Listed, type Selected } from './select-entries.ts'
 
@@ -22,6 +22,17 @@ export type ListAnswer = {
   /** The selected tools that a list of items leaves out. The service runs these tools, and no workflow is set that calls them. */
   readonly omitted: string | undefined
   readonly nextCursor: string | undefined
+  /** The first PLACES_MAX tools of the body, without tools that the vendor itself adds. */
+  readonly tools: readonly ToolInAnswer[]
+}
+
+/** A tool in the body of a list, and the place of its JSON text. */
+export type ToolInAnswer = PlaceInBody & {
+  readonly name: string
+  /** True for a tool of the user's own layer. */
+  readonly isOwn: boolean
+  /** The tokens of the text. Undefined if they were not counted for the list. */
+  readonly tokens: number | undefined
 }
 
 /** The names of workflows in a list with the envelope `items`. */
@@ -63,7 +74,8 @@ export function* dialectAnswer(
   function shape(entry: CatalogEntry): Listed | undefined {
     const fragment = fragments.of(entry, dialect)
     if (!fragment || isAliasTaken(view, entry, dialect)) return undefined
-    return { fragment, workflowName: entry.workflowName, callable: entry.callable }
+    const { name, layer, workflowName, callable } = entry
+    return { name, layer, fragment, workflowName, callable }
   }
 
   if (dialect.usesAliases) yield* view.readAliases()
@@ -100,11 +112,13 @@ export function joinedAnswer(
   const declarationsKey = dialect?.declarationsKey
   // An empty list stays an empty array, because Gemini refuses a tool without declarations.
   const ends = declarationsKey !== undefined && listed.length > 0 ? inOneTool(declarationsKey) : ARRAY
+  const { body, places } =
+    query.envelope === 'items'
+      ? joinItems(listed, (one) => workflowOf(one, workflows))
+      : joinFragments(ends, listed)
   return {
-    body:
-      query.envelope === 'items'
-        ? joinItems(listed, (one) => workflowOf(one, workflows))
-        : joinFragments(ends, listed),
+    body,
+    tools: toolsIn(listed, places),
     layers: layersText(view),
     unknown: namesText([...new Set(unknown)]),
     leftOut: namesText(leftOut),
@@ -112,6 +126,14 @@ export function joinedAnswer(
     omitted: namesText(omitted),
     nextCursor: hasMore && last && !found ? writeCursor(last) : undefined,
   }
+}
+
+/** The tools of a list that have a place and a name. */
+function toolsIn(listed: readonly Listed[], places: readonly PlaceInBody[]): readonly ToolInAnswer[] {
+  return places.flatMap((place, at) => {
+    const { name, layer, size } = listed[at] ?? {}
+    return name === undefined ? [] : [{ name, isOwn: layer === 'user', ...place, tokens: size?.tokens }]
+  })
 }
 
 /** Returns a function that tells which tools are left out of a list of items. */

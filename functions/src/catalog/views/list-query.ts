@@ -1,4 +1,5 @@
 import { isToolName, LAYERS, type Dialect, type Layer, type NameFilter } from '@toolrack/contract'
+import type { LayeredDigest } from './catalog-entry.ts'
 
 export const ENVELOPES = ['array', 'items'] as const
 export type Envelope = (typeof ENVELOPES)[number]
@@ -26,6 +27,10 @@ export type ListQuery = {
   readonly envelope: Envelope
   readonly itemNames: ItemNames
   readonly strict: boolean
+  /** True if the list leaves out tools that are not called now, because they have failed again and again. */
+  readonly healthy: boolean
+  /** Those tools, if the list leaves them out. */
+  readonly unavailable?: ReadonlySet<LayeredDigest> | undefined
   readonly limit: number | undefined
   /** The words to search for. The list is then ordered by how well the tools fit them. */
   readonly q: string | undefined

@@ -1,12 +1,16 @@
 import { parseNameEntry, ToolrackError } from '@toolrack/contract'
 import type { Pieces } from '../../loop-turn.ts'
 import { FINDER_NAMES, FINDERS } from '../builtin/builtins.ts'
-import type { CatalogEntry } from './catalog-entry.ts'
+import { layeredDigest, type CatalogEntry } from './catalog-entry.ts'
 import type { CatalogView } from './catalog-view.ts'
 import { inOrder, PAGE_MAX, type ListQuery } from './list-query.ts'
 import type { FragmentSize } from './level-fragments.ts'
 
 export type Listed = Pick<CatalogEntry, 'fragment' | 'workflowName' | 'callable'> & {
+  /** The canonical name of the tool. Undefined for a tool that only the vendor knows. */
+  readonly name?: string
+  /** The layer of the tool. Undefined for a tool that only the vendor knows. */
+  readonly layer?: CatalogEntry['layer']
   /** The size of the fragment without `ending`. Present only in a list whose tokens are counted. */
   readonly size?: FragmentSize
   /** The text that has replaced the last brace of the fragment. */
@@ -141,14 +145,14 @@ export function* selectEntries(
   for (const name of query.loaded) {
     yield
     const entry = resolved(view, name, missing)
-    if (!entry || inList.has(entry)) continue
+    if (!entry || inList.has(entry) || query.unavailable?.has(layeredDigest(entry))) continue
     inList.add(entry)
     put(entry, loaded)
   }
   return done(hasMore)
 }
 
-/** True for a tool by which a model finds other tools. It is in a list only if the list is asked for it. */
+/** True for a tool that is in a list only if the list is asked for it: `FINDERS` has these. */
 export function isFinder({ howRun }: CatalogEntry): boolean {
   return howRun.by === 'builtin' && FINDERS.has(howRun.builtin)
 }
@@ -177,13 +181,14 @@ export function answerTooLarge(): ToolrackError {
   )
 }
 
-/** True if the entry has one of the tags and one of the categories, and comes after the position. */
+/** True if the entry has one of the tags and one of the categories, comes after the position, and is not unavailable. */
 export function matches(
   entry: CatalogEntry,
-  { tags, categories, after }: Pick<ListQuery, 'tags' | 'categories' | 'after'>,
+  { tags, categories, after, unavailable }: Pick<ListQuery, 'tags' | 'categories' | 'after' | 'unavailable'>,
 ): boolean {
   return (
     (after === undefined || inOrder(entry, after) > 0) &&
+    !unavailable?.has(layeredDigest(entry)) &&
     (tags.size === 0 || entry.tags.some((tag) => tags.has(tag))) &&
     (categories.size === 0 || (entry.category !== undefined && categories.has(entry.category)))
   )

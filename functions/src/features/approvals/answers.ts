@@ -13,6 +13,8 @@ export type AskedCall = BoundCall & {
   readonly mark: string | undefined
   readonly asks: readonly KeptRule[]
   readonly workflow: string | null
+  /** The approval whose edited arguments the call has. */
+  readonly after?: string | undefined
 }
 
 /**
@@ -64,7 +66,7 @@ function isAnswer(approval: Approval, call: Pick<BoundCall, 'session'>, nowMs: n
 export function isEqual(approval: Approval, call: AskedCall): boolean {
   const isSameRule = call.asks.some(({ key }) => key === approval.asked.key)
   const isSame = isFor(approval, call) && approval.workflow === call.workflow
-  return isSame && isSameRule && approval.mark === call.mark
+  return isSame && isSameRule && approval.mark === call.mark && approval.after === call.after
 }
 
 const OTHER_SESSION =

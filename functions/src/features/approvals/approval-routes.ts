@@ -7,6 +7,7 @@ import { recordedRule } from '../audit/audit-call.ts'
 import { toolFacts } from '../audit/tool-facts.ts'
 import { callArguments } from '../../calls/pipeline/parse-call-request.ts'
 import { PAGE_MAX } from '../../catalog/views/list-query.ts'
+import { nextPage } from '../../http/next-page.ts'
 import { invalidParameter, Query, refuseParameters } from '../../http/query.ts'
 import { bodyInvalid, readObject } from '../../http/read-body.ts'
 import { route, type FoundRequest, type KnownRequest, type Route } from '../../http/route.ts'
@@ -54,8 +55,10 @@ export function approvalRoutes({
     const view = await catalog.view(principal)
     const entry = view.meaning(tool)
     // Which arguments are sensitive is known only if the tool still has the digest of the call.
-    const stored = entry && (await secretsFor?.(principal, entry))?.stored
-    const facts = entry?.digest === digest ? toolFacts(entry, edited ?? args?.sent, stored) : { tool, digest }
+    const facts =
+      entry?.digest === digest
+        ? toolFacts(entry, edited ?? args?.sent, (await secretsFor?.(principal, entry))?.stored)
+        : { tool, digest }
     note({ ...facts, approval: id, workflow, revision: view.revision, rule: recordedRule(asked) })
   }
 
@@ -76,7 +79,7 @@ export function approvalRoutes({
           .filter((one) => (state ?? one.state) === one.state && (tool ?? one.tool) === one.tool)
         const items = found.slice(0, limit)
         const last = found.length > limit ? items.at(-1) : undefined
-        const next = last && nextPage(path, search, last.id)
+        const next = nextPage(path, search, last?.id)
         sendJson(res, 200, { items: items.map(answered) }, { ...NOT_STORED, ...next })
       },
     }),
@@ -173,12 +176,6 @@ function askedPage({ search }: FoundRequest) {
     limit: query.integer('limit', 1, PAGE_MAX) ?? PAGE_MAX,
     after: query.one('cursor'),
   }
-}
-
-function nextPage(path: string, search: string, cursor: string): Record<string, string> {
-  const query = new URLSearchParams(search)
-  query.set('cursor', cursor)
-  return { Link: `<${path}?${query.toString()}>; rel="next"` }
 }
 
 const DECISIONS = ['once', 'always', 'session', 'deny'] as const

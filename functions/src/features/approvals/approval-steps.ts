@@ -1,4 +1,4 @@
-import { toolFailure, ToolrackError } from '@toolrack/contract'
+import { toolFailure, ToolrackError, type ErrorCode } from '@toolrack/contract'
 import { outcomeOf } from '../../calls/call.ts'
 import type { AskingRule, Authorised, CallOutcome, Resolved } from '../../calls/call.ts'
 import { canonicalArgumentsOf } from '../../calls/canonical-arguments.ts'
@@ -9,7 +9,7 @@ import { isOperator } from '../rules/kept-rules.ts'
 import { newMark } from '../rules/rule-marks.ts'
 import { storedMark } from '../../catalog/views/stored-mark.ts'
 import type { AskedCall } from './answers.ts'
-import { argumentsHash, keptRule, type Approval, type BoundCall } from './approval.ts'
+import { argumentsHash, failureQuestion, keptRule, type Approval, type BoundCall } from './approval.ts'
 import type { AskedFiles, FileMarks, FoundMarks } from './file-marks.ts'
 import type { Approvals, ForeseenApproval } from './approvals.ts'
 
@@ -27,21 +27,40 @@ export type ApprovalStepParts = {
 export function takeEditedArguments({ approvals }: ApprovalStepParts): Step<Resolved> {
   return (call, next) =>
     approvals && call.request.approval !== undefined
-      ? withEditedArguments(approvals, call, call.request.approval, next)
+      ? runEdited(approvals, call, call.request.approval, next)
       : next(call)
 }
 
-async function withEditedArguments(
+async function runEdited(
   approvals: Approvals,
   call: Resolved,
   id: string,
   next: Next<Resolved>,
 ): Promise<CallOutcome> {
-  const { request, principal } = call
-  const edited = await approvals.editedArguments(principal.uid, id, boundTo(call))
-  if (!edited) return next(call)
-  const args = canonicalArgumentsOf(call.entry, edited)
-  return next({ ...call, request: { ...request, arguments: args, sentArguments: request.arguments } })
+  return next(await withEditedArguments(approvals, call, id))
+}
+
+/**
+ * The call with the edited arguments of the approval. If a call with edited arguments has failed, and then it or its fallback has
+ * asked for this approval, the earlier edited arguments replace those that were sent first. So the caller sends the same
+ * arguments again, and only what the user has seen can run.
+ */
+async function withEditedArguments(approvals: Approvals, call: Resolved, id: string): Promise<Resolved> {
+  const { uid } = call.principal
+  const before = await approvals.editedBefore(uid, id, boundTo(call))
+  const asked = before === undefined ? call : asRun(await withEditedArguments(approvals, call, before))
+  const edited = await approvals.editedArguments(uid, id, boundTo(asked))
+  if (!edited) return asked
+  const { request } = asked
+  const { arguments: askedArguments, sentArguments = askedArguments } = request
+  const replaced = { arguments: canonicalArgumentsOf(call.entry, edited), askedArguments, sentArguments }
+  return { ...asked, request: { ...request, ...replaced, editedIn: id } }
+}
+
+/** The call as an approval of its own is asked for it: with the arguments that run, and not with those that they have replaced. */
+function asRun<Call extends Resolved>(call: Call): Call {
+  const { askedArguments: _asked, ...request } = call.request
+  return { ...call, request }
 }
 
 /**
@@ -69,6 +88,24 @@ export async function foreseeApproval(
   if (!approvals || (decision.effect !== 'ask' && request.approval === undefined)) return undefined
   const asked = await askedCall(call, (files) => fileMarks?.find(files))
   return approvals.foresee(asked, request.approval)
+}
+
+/**
+ * Asks the user whether the tool of a failed call may be called again, in the same way as a rule asks. `reason` is shown to the
+ * user. The approval is for the arguments with which the tool has run: if the user has edited them, not for those that were sent.
+ * Undefined where no approvals are kept. Throws as `Approvals.ask` does.
+ */
+export async function askAboutFailure(
+  { approvals, fileMarks }: ApprovalStepParts,
+  call: Authorised,
+  { code, reason }: { readonly code: ErrorCode; readonly reason: string },
+): Promise<Approval | undefined> {
+  if (!approvals) return undefined
+  const asked = await askedCall(asRun(call), (files) => fileMarks?.make(files))
+  const { entry, request, secrets } = call
+  const marks = marksOf(entry.stored)
+  const asks = [failureQuestion(code, reason)]
+  return approvals.ask({ ...asked, asks, arguments: request.arguments, marks, stored: secrets?.stored })
 }
 
 async function ruled(
@@ -124,7 +161,7 @@ async function askedCall(call: Authorised, marksOf: MarksOf): Promise<AskedCall>
     const ruleMark = found?.rules[ofOperator.indexOf(rule)] ?? newMark()
     return keptRule({ ...rule, says: `${ruleMark} ${rule.says}` })
   })
-  return { ...boundTo(call), uid, mark, asks: keys, workflow }
+  return { ...boundTo(call), uid, mark, asks: keys, workflow, after: call.request.editedIn }
 }
 
 function isOfOperator({ owner }: AskingRule): boolean {
@@ -132,8 +169,8 @@ function isOfOperator({ owner }: AskingRule): boolean {
 }
 
 /**
- * The facts of the call to which an approval is bound. The arguments are those that were sent, before the approval has replaced
- * them.
+ * The facts of the call to which an approval is bound. The arguments are those for which it was asked, before the approval
+ * has replaced them.
  */
 function boundTo({ entry, request, session }: Resolved): BoundCall {
   const { name: tool, digest } = entry
@@ -141,7 +178,7 @@ function boundTo({ entry, request, session }: Resolved): BoundCall {
     session: session ? { id: session.id, key: session.key } : null,
     tool,
     digest,
-    argumentsHash: argumentsHash(request.sentArguments ?? request.arguments),
+    argumentsHash: argumentsHash(request.askedArguments ?? request.arguments),
   }
 }
 

@@ -1,4 +1,4 @@
-import { canonicalJson, type Digest, type JsonObject } from '@toolrack/contract'
+import { canonicalJson, type Digest, type ErrorCode, type JsonObject } from '@toolrack/contract'
 import { createHash } from 'node:crypto'
 import type { AskingRule } from '../../calls/call.ts'
 
@@ -76,6 +76,11 @@ export type Approval = {
   readonly usedBy: string | null
   /** True if the user who approved has replaced the arguments. */
   readonly isEdited: boolean
+  /**
+   * Set if the call that has asked had edited arguments: the approval with these arguments. A caller knows only the arguments
+   * that it has sent, so it sends them again, and this field leads from them to the arguments that the user has seen here.
+   */
+  readonly after?: string | undefined
 }
 
 /** The arguments of an approval: `sent` by the call, and `edited` by the user who approved. */
@@ -139,6 +144,19 @@ export function isOfSession(approval: Approval, { session }: Pick<BoundCall, 'se
 export function keptBytes({ bytes, createdAt, decidedAt, isEdited }: Approval, nowMs: number): number {
   const writtenAt = Date.parse((isEdited && decidedAt) || createdAt)
   return nowMs >= writtenAt + ARGUMENTS_KEPT_MS ? 0 : bytes
+}
+
+/** The question whether a tool that has failed is called again. No rule has its key, so it answers no rule for always. */
+export function failureQuestion(code: ErrorCode, reason: string): KeptRule {
+  return { owner: null, rule: null, reason, key: `${FAILED}${code}` }
+}
+
+/** The beginning of the key of a question about a failure. The keys of rules are hex digits. */
+const FAILED = 'failed '
+
+/** True if the approval was asked for because a call has failed, and not because of a rule. */
+export function isAboutFailure({ asked }: Approval): boolean {
+  return asked.key.startsWith(FAILED)
 }
 
 export function keptRule({ says, ...rule }: AskingRule): KeptRule {

@@ -1,6 +1,6 @@
 import { isToolrackError, ToolrackError, type JsonObject } from '@toolrack/contract'
 import { randomUUID } from 'node:crypto'
-import { APPROVAL_MS, isErased, isFor, stateAt } from './approval.ts'
+import { APPROVAL_MS, isAboutFailure, isErased, isFor, stateAt } from './approval.ts'
 import type { Approval, ApprovalArguments, ApprovalState, KeptRule, BoundCall } from './approval.ts'
 import { NOT_SENSITIVE, type Sensitivity } from '../../redaction/sensitive.ts'
 import type { StoredSecrets } from '../../redaction/stored-secrets.ts'
@@ -155,6 +155,15 @@ export class Approvals {
     return edited
   }
 
+  /**
+   * The approval whose edited arguments the call had that has asked for this approval. Undefined if there is none, or if the
+   * approval is for the call as it was sent.
+   */
+  async editedBefore(uid: string, id: string, call: BoundCall): Promise<string | undefined> {
+    const found = (await this.#parts.store.read(uid)).find((one) => one.id === id)
+    return found && !isFor(found, call) ? found.after : undefined
+  }
+
   /** A user's approvals, the newest first. */
   async list(uid: string): Promise<readonly ShownApproval[]> {
     const nowMs = this.#parts.now()
@@ -207,6 +216,7 @@ export class Approvals {
       const found = undecided(known, id, nowMs)
       if (decision === 'session' && !found.session) throw new ToolrackError('APPROVAL_CONFLICT', NO_SESSION)
       const isAnswer = decision === 'always' || decision === 'session'
+      if (isAnswer && isAboutFailure(found)) throw new ToolrackError('APPROVAL_CONFLICT', ONE_FAILURE)
       if (isAnswer && found.mark === undefined) throw new ToolrackError('APPROVAL_CONFLICT', NO_MARK)
       const decided: Approval = {
         ...found,
@@ -273,6 +283,9 @@ const OF_LIVING = new Set<ApprovalState>(['pending', 'approved', 'session'])
 
 const REMOVABLE = new Set<ApprovalState>(['always', 'session', 'approved'])
 
+const ONE_FAILURE =
+  'The approval is about one call that has failed, so it cannot be answered for always or for a session. Decide "once" or "deny".'
+
 const NO_SESSION =
   'The call was made through no session, so it cannot be answered for its session. Decide "once" or "always".'
 
@@ -286,7 +299,7 @@ const NOT_KEPT =
   'The arguments of the approval are no longer kept: they are erased a day after the decision. The approval itself can be cancelled.'
 
 function newApproval(id: string, call: AskingCall, asked: KeptRule, nowMs: number): Approval {
-  const { tool, digest, mark, argumentsHash, workflow, session = null } = call
+  const { tool, digest, mark, argumentsHash, workflow, session = null, after } = call
   return {
     id,
     state: 'pending',
@@ -303,6 +316,7 @@ function newApproval(id: string, call: AskingCall, asked: KeptRule, nowMs: numbe
     decidedAt: null,
     usedBy: null,
     isEdited: false,
+    ...(after !== undefined && { after }),
   }
 }
 

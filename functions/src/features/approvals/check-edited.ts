@@ -10,7 +10,7 @@ import { readRequest, validateArguments, type DecideParts } from '../../calls/pi
 import { authoriseCall, type AuthoriseParts } from '../rules/authorise.ts'
 import { marksOf } from '../../redaction/sensitive.ts'
 import type { Sealing } from '../../calls/sealing.ts'
-import type { SecretsFor } from '../secrets/load-secrets.ts'
+import { loadSecrets, type SecretsFor } from '../secrets/load-secrets.ts'
 import type { Approval, ApprovalArguments } from './approval.ts'
 import { argumentsToRun } from './edited-arguments.ts'
 
@@ -34,15 +34,16 @@ export function checkEdited(
     },
 ): CheckEdited {
   function stepsOf(kept: ApprovalArguments) {
-    const putBack: Step<Resolved> = async (call, next) => {
-      const { entry, request, principal } = call
-      const stored = (await parts.secretsFor?.(principal, entry))?.stored
-      const args = argumentsToRun(request.arguments, kept, marksOf(entry.stored), parts.sealing, stored)
+    const putBack: Step<Resolved> = (call, next) => {
+      const { entry, request, secrets } = call
+      const marks = marksOf(entry.stored)
+      const args = argumentsToRun(request.arguments, kept, marks, parts.sealing, secrets?.stored)
       return next({ ...call, request: { ...request, arguments: args } })
     }
     return Onion.withoutSteps({ log: parts.log, countAfterNext: () => undefined })
       .step('read the request', readRequest)
       .step('resolve the tool', resolveTool(parts))
+      .optional('load the secrets', parts.secretsFor && loadSecrets(parts.secretsFor))
       .step('put back what was not shown', putBack)
       .step('make the arguments canonical', makeArgumentsCanonical)
       .step('authorise the call', authoriseCall(parts))

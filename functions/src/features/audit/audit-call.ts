@@ -1,7 +1,7 @@
 import { isToolName, type JsonValue, type RuleDecision } from '@toolrack/contract'
 import type { CallOutcome, Known, Received, Resolved } from '../../calls/call.ts'
 import type { Step } from '../../calls/onion.ts'
-import { recordedGrants, usedGrants } from '../../calls/used-grants.ts'
+import { usedGrants } from '../../calls/used-grants.ts'
 import type { AuditTrail } from './audit-trail.ts'
 import type { AuditEvent } from './record.ts'
 import { redactText } from '../../redaction/redact.ts'
@@ -47,7 +47,7 @@ function startOf(call: Resolved & Added): AuditEvent {
     ...knownOf(call),
     phase: 'start',
     outcome: 'started',
-    ...(grants.length > 0 && { grants: recordedGrants(grants) }),
+    ...(grants.length > 0 && { grants }),
   }
 }
 
@@ -65,7 +65,8 @@ function knownOf(call: Known & Added): Facts {
 }
 
 function endOf(ended: CallOutcome, durationMs: number): AuditEvent {
-  const { call, result, usage, isolation, replayed, approval } = ended
+  const { call, result, usage, isolation, replayed } = ended.own ?? ended
+  const { approval } = ended
   const outcome = result.resultType === 'success' ? 'ok' : result.code
   const facts = knownOf(call)
   return {
@@ -76,7 +77,7 @@ function endOf(ended: CallOutcome, durationMs: number): AuditEvent {
     usage,
     isolation,
     replayed,
-    grants: usedGrants(ended),
+    grants: usedGrants(ended.own ?? ended),
   }
 }
 

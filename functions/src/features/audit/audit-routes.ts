@@ -8,6 +8,7 @@ import { Turns } from '../../loop-turn.ts'
 import { JsonText } from '../../json/json-text.ts'
 import { acceptsLines } from '../../http/accept.ts'
 import { callerGone, eventOrEnd, isGone } from '../../http/caller.ts'
+import { nextPage } from '../../http/next-page.ts'
 import { invalidParameter, Query } from '../../http/query.ts'
 import { route, type FoundRequest, type KnownRequest, type Route } from '../../http/route.ts'
 import { sendJson } from '../../http/send-json.ts'
@@ -135,16 +136,11 @@ async function sendRecords(audit: AuditTrail, request: AskedRecords): Promise<vo
   }
   await audit.written()
   const { texts, before } = await audit.page({ ...query, uid: isAdmin ? query.uid : uid })
-  const cursor = before === undefined ? null : Buffer.from(before).toString('base64url')
-  const link = cursor === null ? {} : { Link: `<${path}?${nextSearch(request.search, cursor)}>; rel="next"` }
+  const cursor = before === undefined ? undefined : Buffer.from(before).toString('base64url')
+  const link = nextPage(path, request.search, cursor)
   if (takesLines) return sendLines(res, texts, link)
-  sendJson(res, 200, { records: texts.map((text) => new JsonText(text)), cursor }, { ...NOT_STORED, ...link })
-}
-
-function nextSearch(search: string, cursor: string): string {
-  const next = new URLSearchParams(search)
-  next.set('cursor', cursor)
-  return next.toString()
+  const records = texts.map((text) => new JsonText(text))
+  sendJson(res, 200, { records, cursor: cursor ?? null }, { ...NOT_STORED, ...link })
 }
 
 async function sendLines(

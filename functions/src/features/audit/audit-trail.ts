@@ -316,7 +316,10 @@ export class AuditTrail {
       this.#lose(1, error)
       return Promise.resolve(false)
     }
-    this.#writing ??= asPart('the audit trail', () => this.#write())
+    // A store that writes at once does so for this event. Its time belongs to the request of the event.
+    this.#writing ??= this.#options.store.isImmediate
+      ? this.#write()
+      : asPart('the audit trail', () => this.#write())
     return promise
   }
 

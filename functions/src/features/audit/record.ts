@@ -101,43 +101,27 @@ export function firstPrev({ instance, day }: ChainName): string {
  * `hash` added at the end. The hash is the sha256 of `prev` and of the canonical JSON without `hash`, as 64 hex digits.
  */
 export function sealed(
-  {
-    kind,
-    principal,
-    phase = 'end',
-    outcome,
-    subject,
-    isDryRun,
-    isReported,
-    replayed,
-    isLost,
-    ...known
-  }: AuditEvent,
+  event: AuditEvent,
   chain: ChainName & { readonly seq: number; readonly prev: string; readonly at: string },
   lostBefore: number,
 ): SealedRecord {
+  const { kind, principal, phase = 'end', outcome, tool = null } = event
   const { instance, day, seq, prev, at } = chain
-  const { tool = null } = known
-  const record: JsonObject = {
-    ...NOTHING_KNOWN,
-    ...withoutUndefined(known),
+  const body = recordJson({
+    ...event,
     instance,
     day,
     seq,
     prev,
     at,
-    kind,
     phase,
-    outcome,
     principal: senderOf(principal),
-    ...(isDryRun === true && { dryRun: true }),
-    ...(isReported === true && { reported: true }),
-    ...(replayed === true && { replayed: true }),
-    ...(isLost === true && { lost: true }),
-    ...(subject !== undefined && { subject }),
-    ...(lostBefore > 0 && { lostBefore }),
-  }
-  const body = canonicalJson(record)
+    dryRun: event.isDryRun === true || undefined,
+    reported: event.isReported === true || undefined,
+    replayed: event.replayed === true || undefined,
+    lost: event.isLost === true || undefined,
+    lostBefore: lostBefore > 0 ? lostBefore : undefined,
+  })
   const own = hashOf(prev, body)
   return {
     instance,
@@ -158,26 +142,57 @@ export function senderOf({ kind, uid, token }: Sender): { kind: string; uid: str
   return token === undefined ? { kind, uid } : { kind, uid, token }
 }
 
-const NOTHING_KNOWN = {
-  approval: null,
-  agent: null,
-  session: null,
-  workflow: null,
-  tool: null,
-  layer: null,
-  digest: null,
-  revision: null,
-  rule: null,
-  decision: null,
-  arguments: null,
-  argumentsHash: null,
-  durationMs: null,
-  usage: null,
-  isolation: null,
-  invocationId: null,
-  parentInvocationId: null,
-  traceparent: null,
-} as const
+/** The members that every record has. A member that is not known is null. */
+const ALWAYS = [
+  'approval',
+  'agent',
+  'session',
+  'workflow',
+  'tool',
+  'layer',
+  'digest',
+  'revision',
+  'rule',
+  'decision',
+  'arguments',
+  'argumentsHash',
+  'durationMs',
+  'usage',
+  'isolation',
+  'invocationId',
+  'parentInvocationId',
+  'traceparent',
+  'instance',
+  'day',
+  'seq',
+  'prev',
+  'at',
+  'kind',
+  'phase',
+  'outcome',
+  'principal',
+] as const
+
+/** The members that only some records have. */
+const SOMETIMES = ['subject', 'grants', 'dryRun', 'reported', 'replayed', 'lost', 'lostBefore'] as const
+
+type Member = (typeof ALWAYS)[number] | (typeof SOMETIMES)[number]
+
+/** The members with the text before each value, in the order of canonical JSON. */
+const MEMBERS = [...ALWAYS, ...SOMETIMES]
+  .toSorted()
+  .map((name) => ({ name, start: `,"${name}":`, isAlways: ALWAYS.some((one) => one === name) }))
+
+/** The canonical JSON of a record. The order of its members is known, so they are not sorted for each record. */
+function recordJson(record: Readonly<Partial<Record<Member, JsonValue | undefined>>>): string {
+  let text = ''
+  for (const { name, start, isAlways } of MEMBERS) {
+    const value = record[name]
+    if (value !== undefined) text += start + canonicalJson(value)
+    else if (isAlways) text += `${start}null`
+  }
+  return `{${text.slice(1)}}`
+}
 
 /** What is left of a record whose content was erased: its position in the chain, and its hash. */
 export function erasedText({ instance, day, seq, ...head }: ChainHead, prev: string): string {
@@ -205,8 +220,4 @@ const HASH_MEMBER = 75
 
 function withHash(body: string, own: string): string {
   return `${body.slice(0, -1)},"hash":"${own}"}`
-}
-
-function withoutUndefined(fields: object): JsonObject {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
 }

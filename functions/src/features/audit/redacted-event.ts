@@ -10,18 +10,16 @@ const CHOSEN = ['agent', 'session', 'workflow', 'tool', 'parentInvocationId'] as
  * of the principal stays, because records are found and erased by it.
  */
 export function redactedEvent(event: AuditEvent): AuditEvent {
-  const texts = CHOSEN.flatMap((field) => {
-    const text = event[field]
-    return typeof text === 'string' ? [[field, redactText(text)] as const] : []
-  })
   const { rule, subject, kind, grants } = event
+  const redacted: { -readonly [Field in keyof AuditEvent]?: AuditEvent[Field] } = {}
+  for (const field of CHOSEN) {
+    const text = event[field]
+    if (typeof text === 'string') redacted[field] = redactText(text)
+  }
+  if (grants) redacted.grants = grants.map((grant) => ({ ...grant, value: redactText(grant.value) }))
+  if (rule !== undefined) redacted.rule = redact(rule)
   // The service makes the records of erasures and removals itself, and a verification reads them.
   const isRead = kind === 'erasure' || kind === 'retention'
-  return {
-    ...event,
-    ...Object.fromEntries(texts),
-    ...(grants && { grants: grants.map((grant) => ({ ...grant, value: redactText(grant.value) })) }),
-    ...(rule !== undefined && { rule: redact(rule) }),
-    ...(subject !== undefined && !isRead && { subject: redact(subject) as JsonObject }),
-  }
+  if (subject !== undefined && !isRead) redacted.subject = redact(subject) as JsonObject
+  return { ...event, ...redacted }
 }

@@ -2,10 +2,11 @@ import { ERROR_CODES, isToolrackError, ToolrackError } from '@toolrack/contract'
 import { CALL } from '../../access/action.ts'
 import type { JsonObject, ToolCall } from '@toolrack/contract'
 import type { IncomingMessage } from 'node:http'
+import type { ArtifactStore } from '../artifacts/artifact-store.ts'
 import { auditReported, refusedReport } from '../audit/audit-reported.ts'
 import { validTraceparent } from '../audit/traceparent.ts'
 import { completeCalls } from './complete-calls.ts'
-import { dispatch, parseCalls, requestOf } from './dispatcher.ts'
+import { dispatch, parseCalls, requestOf, type ReadImage } from './dispatcher.ts'
 import { HeldResults } from './held-results.ts'
 import type { CallEvent, CallHeaders, Pipeline } from '../../calls/call.ts'
 import { parseCallRequest } from '../../calls/pipeline/parse-call-request.ts'
@@ -17,6 +18,7 @@ import { readBody } from '../../http/read-body.ts'
 import { route, type KnownRequest, type Route } from '../../http/route.ts'
 import { isBodyRefused, requestError } from '../../http/send-error.ts'
 import { sendInTurns, sendJson } from '../../http/send-json.ts'
+import { limitsIn } from '../limits/limit-headers.ts'
 import { sessionIn } from '../sessions/asked-session.ts'
 import type { Invoker } from '../../calls/pipeline/invoker.ts'
 import type { AuditTrail } from '../audit/audit-trail.ts'
@@ -30,6 +32,8 @@ type Parts = {
   /** The catalog without the tools that rules hide. */
   readonly listed: ListedCatalog
   readonly audit?: AuditTrail | undefined
+  /** Has the images of results. Undefined on a service that keeps none. */
+  readonly artifacts?: ArtifactStore | undefined
 }
 
 const NOT_STORED = { 'Cache-Control': 'private, no-store' }
@@ -40,6 +44,7 @@ export function callRoutes({
   isBehindBuffer = () => false,
   listed,
   audit,
+  artifacts,
 }: Parts): readonly Route[] {
   return [
     route({
@@ -58,7 +63,7 @@ export function callRoutes({
       takesBody: true,
       action: CALL,
       audit: 'none',
-      handle: (request) => dispatchCalls(invoker, heldResults, request),
+      handle: (request) => dispatchCalls(invoker, heldResults, request, artifacts),
     }),
     route({
       method: 'POST',
@@ -104,9 +109,11 @@ async function invokeTool(pipeline: Pipeline, request: KnownRequest, isBuffered:
     principal,
     isDryRun: dryRun,
     sessionId: isToolrackError(asked) ? undefined : asked.sessionId,
+    cutsText: !isToolrackError(asked) && asked.cut,
     headers: callHeaders(req),
     signal: callerGone(res),
     listen: stream && ((event) => sendEvent(stream, event)),
+    tellLimits: limitsIn(res),
     async read() {
       try {
         if (wants === 'events' && isBuffered && !takesJson)
@@ -133,21 +140,25 @@ async function invokeTool(pipeline: Pipeline, request: KnownRequest, isBuffered:
   })
 }
 
-type CallOptions = { readonly dryRun: boolean; readonly sessionId: string | undefined }
+type CallOptions = {
+  readonly dryRun: boolean
+  readonly cut: boolean
+  readonly sessionId: string | undefined
+}
 
 /** The options in the query, or the error of a query that is not valid. With an error, the call itself is refused. */
 function askedOptions({ search }: KnownRequest): CallOptions | ToolrackError {
   if (search === '') return NO_OPTIONS
   try {
-    const query = new Query(search, ['dryRun', 'session'])
-    return { dryRun: query.flag('dryRun'), sessionId: sessionIn(query) }
+    const query = new Query(search, ['dryRun', 'session', 'cut'])
+    return { dryRun: query.flag('dryRun'), cut: query.flag('cut'), sessionId: sessionIn(query) }
   } catch (error) {
     if (isToolrackError(error)) return error
     throw error
   }
 }
 
-const NO_OPTIONS: CallOptions = { dryRun: false, sessionId: undefined }
+const NO_OPTIONS: CallOptions = { dryRun: false, cut: false, sessionId: undefined }
 
 const NO_STREAM =
   "Hosting passes on an answer only when it is whole, so it can stream no events; nothing was run. Call the function's own URL, or accept application/json."
@@ -158,16 +169,25 @@ function sendEvent(stream: EventStream, { type, ...data }: CallEvent): Promise<v
 }
 
 /** Runs a model's raw tool calls. The answer has the messages to append to the model's conversation. */
-async function dispatchCalls(pipeline: Pipeline, results: HeldResults, request: KnownRequest): Promise<void> {
+async function dispatchCalls(
+  pipeline: Pipeline,
+  results: HeldResults,
+  request: KnownRequest,
+  artifacts?: ArtifactStore,
+): Promise<void> {
   const { principal, req, res } = request
-  const caller = { principal, headers: callHeaders(req), signal: callerGone(res) }
-  const { sessionId, calls, held } = await readDispatch(request, results).catch(async (error: unknown) => {
-    // The request counts as one call without a tool. So the refusal is recorded, kept and shown like that of a single call.
-    await pipeline.invoke({ ...caller, read: () => Promise.reject(requestError(error) ?? error) })
-    throw error
-  })
+  const tellLimits = limitsIn(res)
+  const caller = { principal, headers: callHeaders(req), signal: callerGone(res), tellLimits }
+  const { sessionId, showsImages, calls, held } = await readDispatch(request, results).catch(
+    async (error: unknown) => {
+      // The request counts as one call without a tool. So the refusal is recorded, kept and shown like that of a single call.
+      await pipeline.invoke({ ...caller, read: () => Promise.reject(requestError(error) ?? error) })
+      throw error
+    },
+  )
   try {
-    const answer = await dispatch(pipeline, { ...caller, sessionId }, calls, held)
+    const readImage = showsImages ? imageReader(artifacts) : undefined
+    const answer = await dispatch(pipeline, { ...caller, sessionId }, calls, held, readImage)
     const over = eventOrEnd(res, 'finish')
     await sendInTurns(res, answer, NOT_STORED)
     // Waits until the client has read the answer, because the answer is in memory until then.
@@ -177,11 +197,26 @@ async function dispatchCalls(pipeline: Pipeline, results: HeldResults, request: 
   }
 }
 
+/** Reads images as the caller may read them. One that cannot be read is only missing in the answer, because its call has run. */
+function imageReader(artifacts: ArtifactStore | undefined): ReadImage | undefined {
+  if (!artifacts) return undefined
+  return async (principal, id) => {
+    try {
+      return await artifacts.bytesOf(await artifacts.find(principal, id))
+    } catch (error) {
+      if (isToolrackError(error)) return undefined
+      throw error
+    }
+  }
+}
+
 async function readDispatch(request: KnownRequest, results: HeldResults) {
-  const sessionId = sessionIn(new Query(request.search, ['session']))
+  const query = new Query(request.search, ['session', 'images'])
+  const sessionId = sessionIn(query)
+  const showsImages = query.choice('images', ['0', '1'], '1') === '1'
   checkIdempotencyKey(request.req)
   const calls = parseCalls(await readBody(request, 'calls', CALL_DEPTH_MAX))
-  return { sessionId, calls, held: results.begin(request.principal.uid) }
+  return { sessionId, showsImages, calls, held: results.begin(request.principal.uid) }
 }
 
 /**

@@ -1,4 +1,4 @@
-import { CALL_FORMATS, ERROR_CODES, type CallFormatName } from '@toolrack/contract'
+import { CALL_FORMATS, ERROR_CODES, type CallFormatName, type ResultContent } from '@toolrack/contract'
 import { z } from 'zod'
 import { APPROVAL_STATES } from '../approvals/approval.ts'
 import {
@@ -18,13 +18,26 @@ import {
   uuid,
 } from '../../http/answer-shapes.ts'
 import type { RouteSchemas } from '../../http/route-schemas.ts'
+import { LIMIT_HEADERS } from '../limits/limit-headers.ts'
 import type { DryRun } from './dry-run.ts'
 import type { Simulation } from './simulate.ts'
+
+const content = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('text'), text: z.string() }),
+  z.strictObject({
+    type: z.enum(['image', 'file']),
+    artifact: uuid,
+    mimeType: z.string(),
+    name: z.string(),
+    bytes: count,
+  }),
+]) satisfies z.ZodType<ResultContent>
 
 const success = z.strictObject({
   resultType: z.literal('success'),
   textResultForLlm: z.string(),
   data: json.exactOptional(),
+  content: z.array(content).exactOptional(),
   meta: invocationMeta,
 })
 const failure = z.strictObject({
@@ -74,6 +87,11 @@ export const INVOKE: RouteSchemas = {
     dryRun: flag
       .optional()
       .describe('With `1`, the answer says what would become of the call, and the tool never runs.'),
+    cut: flag
+      .optional()
+      .describe(
+        'With `1`, a text of more than 32 KB is kept as an artifact, and the answer has its beginning and its end.',
+      ),
   }),
   headers: {
     Accept: '`text/event-stream`: a stream of events while the tool runs. Default: JSON when it has ended.',
@@ -96,6 +114,7 @@ export const INVOKE: RouteSchemas = {
   }),
   answerHeaders: {
     'Idempotent-Replay': '`true` if the result is that of an earlier call with the same key.',
+    ...LIMIT_HEADERS,
   },
   answers: { ...failures, 200: z.union([result, dryRun]) },
   events: {
@@ -131,7 +150,12 @@ const calls = z.union([z.array(json), jsonObject])
 export const DISPATCH: RouteSchemas = {
   summary: "Runs a model's tool calls, and answers with the messages to append to the conversation.",
   params: none,
-  query: sentSession,
+  query: sentSession.extend({
+    images: z
+      .enum(['0', '1'])
+      .optional()
+      .describe('With `0`, the messages have sentences in place of images. Default: `1`.'),
+  }),
   headers: {
     'Idempotency-Key':
       '1 to 255 printable ASCII characters. Each call runs at most once with this key and its own id within 24 hours.',
@@ -139,6 +163,7 @@ export const DISPATCH: RouteSchemas = {
   body: calls.describe(
     'The calls as the model wrote them: a list, or the message that contains them. At most 64 calls and 1 MB.',
   ),
+  answerHeaders: LIMIT_HEADERS,
   answers: {
     200: z.strictObject({
       format,

@@ -1,7 +1,9 @@
 import type {
   AnsweredCall,
+  AnsweredImage,
   CallFormatName,
   ErrorCode,
+  ImageRules,
   InvocationResult,
   JsonObject,
   JsonValue,
@@ -9,7 +11,8 @@ import type {
   ReadCalls,
   ToolCall,
 } from '@toolrack/contract'
-import { CALL_FORMATS, readCalls, ToolrackError } from '@toolrack/contract'
+import { CALL_FORMATS, imagesToShow, readCalls, ToolrackError } from '@toolrack/contract'
+import type { Principal } from '../../access/principal.ts'
 import type { Asked, CallHeaders, CallRequest, Invocation, Pipeline, ResultData } from '../../calls/call.ts'
 import { callArguments } from '../../calls/pipeline/parse-call-request.ts'
 import type { Holding } from './held-results.ts'
@@ -56,16 +59,23 @@ export function parseCalls(body: JsonValue): ReadCalls<CallFormatName> {
   return read
 }
 
-/** Runs a model's calls, each like a single call, at most AT_ONCE at a time. `held` counts the bytes of the results. */
+/** Reads the bytes of images in results. Undefined for one that the caller may not read, or that is gone. */
+export type ReadImage = (principal: Principal, artifact: string) => Promise<Uint8Array | undefined>
+
+/**
+ * Runs a model's calls, each like a single call, at most AT_ONCE at a time. `held` counts the bytes of the results, and of the
+ * images that the model sees. Without `readImage`, the model reads a sentence for each image.
+ */
 export async function dispatch(
   pipeline: Pipeline,
-  sender: Required<Pick<Asked, 'principal' | 'signal' | 'headers'>> & Pick<Asked, 'sessionId'>,
+  sender: Required<Pick<Asked, 'principal' | 'signal' | 'headers'>> & Pick<Asked, 'sessionId' | 'tellLimits'>,
   { format, calls }: ReadCalls<CallFormatName>,
   held: Holding,
+  readImage?: ReadImage,
 ): Promise<DispatchAnswer> {
   const outcomes = await eachInTurn(calls, async (call) => {
     const headers = headersOf(call, sender.headers)
-    const asked = { ...sender, headers, read: () => requestOf(call, format.dialect) }
+    const asked = { ...sender, headers, cutsText: true, read: () => requestOf(call, format.dialect) }
     const invocation = await invokeHeld(pipeline, asked, held)
     const { result } = invocation
     const { index, id = null, name } = call
@@ -78,12 +88,37 @@ export async function dispatch(
     // `forModel` takes a fraction of a millisecond for a large result. So each result is prepared here, and not all in one turn.
     return { result: { index, id, name, result }, pending: [], answered: [forModel({ call, result })] }
   })
+  const answered = outcomes.flatMap((one) => one.answered)
+  const images = readImage
+    ? await shownImages(answered, format.images, held, (id) => readImage(sender.principal, id))
+    : []
   return {
     format: format.name,
-    messages: format.messages(outcomes.flatMap((one) => one.answered)),
+    messages: format.messages(images.length > 0 ? answered.map((one) => ({ ...one, images })) : answered),
     results: outcomes.map((one) => one.result),
     pending: outcomes.flatMap((one) => one.pending),
   }
+}
+
+/** The images that the model sees. An image for which there is no room in memory is left out, so the model reads its sentence. */
+async function shownImages(
+  answered: readonly AnsweredCall[],
+  rules: ImageRules | undefined,
+  held: Holding,
+  read: (artifact: string) => Promise<Uint8Array | undefined>,
+): Promise<readonly AnsweredImage[]> {
+  const images: AnsweredImage[] = []
+  const wanted = imagesToShow(
+    answered.map(({ result }) => result),
+    rules,
+  )
+  for (const { artifact, mimeType, bytes } of wanted) {
+    // In base64, 3 bytes are 4 characters.
+    if (!held.hold(Math.ceil(bytes / 3) * 4)) continue
+    const content = await read(artifact)
+    if (content) images.push({ artifact, mimeType, data: Buffer.from(content).toString('base64') })
+  }
+  return images
 }
 
 /** The codes of pending calls. The service does not run these calls, but returns them to the caller. */
@@ -122,12 +157,15 @@ async function invokeHeld(pipeline: Pipeline, asked: Asked, held: Holding) {
 }
 
 /**
- * The call with the result that the model gets. If JavaScript cannot represent the value exactly, the model gets only its text.
+ * The call with the result that the model gets. If JavaScript cannot represent the value exactly, or if the text was cut, the model
+ * gets only the text.
  */
 function forModel(answered: AnsweredCall<InvocationResult<ResultData>>): AnsweredCall {
   const { call, result } = answered
-  if (result.resultType === 'failure' || !(result.data instanceof JsonText)) return answered
-  return result.data.isExact() ? answered : { call, result: { ...result, data: undefined } }
+  if (result.resultType === 'failure' || result.data === undefined) return answered
+  const isExact = !(result.data instanceof JsonText) || result.data.isExact()
+  const isCut = result.meta.artifact !== undefined
+  return isExact && !isCut ? answered : { call, result: { ...result, data: undefined } }
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { InvocationLogs } from '../../calls/invocation-logs.ts'
 import type { RunParts } from '../../calls/pipeline/run-tool.ts'
 import { Invoker } from '../../calls/pipeline/invoker.ts'
+import type { CountCall } from '../../calls/pipeline/keep-call.ts'
 import type { FeatureSteps, ShowCall } from '../../calls/pipeline/steps.ts'
 import type { Runner } from '../../catalog/definitions/runner.ts'
 import type { ArgumentValidator } from '../../catalog/schemas/argument-validator.ts'
@@ -16,7 +17,7 @@ import { endDryRun } from './dry-run.ts'
 import { simulation } from './simulate.ts'
 import { simulateRoute } from './simulate-route.ts'
 
-type Needs = Pick<RunParts, 'callLimits' | 'sourceOf'> & {
+type Needs = Pick<RunParts, 'callLimits' | 'sourceOf' | 'readsArtifacts'> & {
   /** The steps that other features have made before. */
   readonly steps: StepsOfOthers
   readonly listed: ListedCatalog
@@ -27,6 +28,7 @@ type Needs = Pick<RunParts, 'callLimits' | 'sourceOf'> & {
   readonly argumentValidator: ArgumentValidator
   readonly runner: Runner
   readonly logs: InvocationLogs
+  readonly countCall?: CountCall | undefined
   readonly log: Log
   /** Shows each call to the operator. Only the embedded server has a terminal. */
   readonly showCall?: ShowCall | undefined

@@ -1,4 +1,5 @@
 import { ToolrackError } from '@toolrack/contract'
+import { JsonText } from '../../json/json-text.ts'
 import { shareOfHeap, UserBytes } from '../../user-bytes.ts'
 import type { Invocation } from '../../calls/call.ts'
 import { RESULT_BYTES_MAX } from '../../calls/pipeline/run-tool.ts'
@@ -13,6 +14,8 @@ export type Holding = {
    * that simultaneous calls together stay within the limit. If there is no room, runs nothing and throws SERVICE_BUSY.
    */
   readonly run: (call: () => Promise<Invocation>) => Promise<Invocation>
+  /** Counts other bytes of the answer until `giveBack`. False if there is no room for them. */
+  readonly hold: (bytes: number) => boolean
   /** Stops counting the results. To be called when the answer has been read, or when nobody will read it. */
   readonly giveBack: () => void
 }
@@ -44,12 +47,16 @@ export class HeldResults {
         let bytes = 0
         try {
           const invocation = await call()
-          // If `data` is a JsonText, it shares the string of `textResultForLlm`. So only this string is counted.
-          bytes = Math.min(RESULT_BYTES_MAX, invocation.result.textResultForLlm.length)
+          bytes = Math.min(RESULT_BYTES_MAX, heldLength(invocation.result))
           return invocation
         } finally {
           add(bytes - RESULT_BYTES_MAX)
         }
+      },
+      hold: (bytes) => {
+        if (isOver || this.bytes(user) + bytes > this.#bytesPerUser) return false
+        add(bytes)
+        return true
       },
       giveBack() {
         add(-held)
@@ -61,6 +68,13 @@ export class HeldResults {
   bytes(user: string): number {
     return this.#bytes.of(user)
   }
+}
+
+/** The length of the texts of a result. Usually its value is a JsonText with the same string as its text. */
+function heldLength(result: Invocation['result']): number {
+  const text = result.textResultForLlm
+  const data = result.resultType === 'success' && result.data instanceof JsonText ? result.data.text : text
+  return data === text ? text.length : data.length + text.length
 }
 
 const USER_FULL =

@@ -26,7 +26,7 @@ import {
   viewFilter,
   type AskedListFilter,
 } from '../list/list-filter.ts'
-import { parseNames, parseWithSearch } from '../list/list-parameters.ts'
+import { parseNames, parseWith } from '../list/list-parameters.ts'
 import type { IncomingMessage } from 'node:http'
 import type { ListFilterParts } from '../list/list-filter.ts'
 
@@ -189,7 +189,7 @@ function askedChanges({ search, req }: FoundRequest): Asked {
     names: parseNames(query),
     tags: query.set('tags', FILTER_VALUES_MAX),
     categories: query.set('category', FILTER_VALUES_MAX),
-    withSearch: parseWithSearch(query),
+    withSearch: parseWith(query).size > 0,
   }
   return { since: lastId ?? since, filter, listFilter: askedListFilter(query) }
 }

@@ -75,8 +75,8 @@ export class ModuleChecks {
   }
 
   /**
-   * Resolves when nothing waits any more but files that are checked again later, when no check can succeed until a person acts (`isLasting`), or after `waitMsMax`
-   * milliseconds.
+   * Resolves when only files wait that are checked again later, when no check can succeed until a person acts (`isLasting`), or
+   * after `waitMsMax` milliseconds.
    */
   async settled(waitMsMax: number): Promise<void> {
     await withinMs(waitMsMax, this.#settled(), () => undefined)

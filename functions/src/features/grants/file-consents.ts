@@ -1,5 +1,5 @@
 import { grantsDigest, isJsonObject, ToolrackError, type Digest, type Grant } from '@toolrack/contract'
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { isDigest } from '../../access/job-token.ts'
 import { decideConsent, type Consent, type GrantPolicy } from '../../catalog/definitions/decide-consent.ts'
 import { EVERYBODY, put, type Collection, type Ref } from '../../documents/collection.ts'
@@ -57,8 +57,8 @@ const BEGUN_REF: Ref<{ readonly at: string }> = { of: BEGUN, key: 'begun' }
 export const BY_UPGRADE = 'an earlier version'
 
 /**
- * How many milliseconds a read of the file layer waits for the consents. An embedded store answers sooner. A layer read has 300 ms
- * in all.
+ * How many milliseconds a read of the file layer waits for the consents. An embedded store answers sooner. A layer read has
+ * 300 ms in all.
  */
 const READ_MS_MAX = 100
 
@@ -102,8 +102,8 @@ export class FileConsents {
   }
 
   /**
-   * Reads the consents if they may have changed. Never rejects, and waits only for a short time, because the file layer must be there
-   * when the store is not. Until the consents could be read, all modules that ask for grants wait.
+   * Reads the consents if they may have changed. Never rejects, and waits only for a short time, because the file layer must be
+   * there when the store is not. Until the consents could be read, all modules that ask for grants wait.
    */
   async read(): Promise<void> {
     const { isShared, waitMs = READ_MS_MAX, changed } = this.#parts
@@ -125,20 +125,18 @@ export class FileConsents {
     if (!this.#decided) return { isPending: true, consent: null }
     const digest = grantsDigest(grants)
     const known = this.#decided.get(keyOf(module)) ?? this.#seenBefore(module, digest)
-    if (known?.isRevoked && known.digest === digest) return { isPending: true, consent: null }
     const { policy, now } = this.#parts
-    const consent = known && !known.isRevoked ? consentIn(known) : null
-    const present = known && { grants: known.grants, grantsDigest: known.digest, consent }
+    const present = known && { grants: known.grants, grantsDigest: known.digest, consent: consentIn(known) }
     const asked = { grants, grantsDigest: digest, by: '', at: new Date(now()) }
     return decideConsent(asked, present, policy)
   }
 
   /** Accepts the grants of a module. */
-  accept(module: FileModule, by: string): Promise<Consent> {
-    return this.#write(module, by, false)
+  async accept(module: FileModule, by: string): Promise<void> {
+    await this.#write(module, by, false)
   }
 
-  /** Revokes the consent to the grants of a module. The operator's answers in advance do not count for these grants any more. */
+  /** Revokes the consent of a module. From then on, the operator's answers in advance do not count for it. */
   async revoke(module: FileModule, by: string): Promise<void> {
     await this.#write(module, by, true)
   }
@@ -152,7 +150,7 @@ export class FileConsents {
     const { documents, now } = this.#parts
     const seen = [...this.#seen]
     const refs = seen.map(([key]) => ({ of: CONSENTS, key }))
-    await documents.change(EVERYBODY, [BEGUN_REF, ...refs], (_found) => ({
+    await documents.change(EVERYBODY, [BEGUN_REF, ...refs], () => ({
       result: undefined,
       writes: [
         ...seen.map(([key, decided]) => put({ of: CONSENTS, key }, decided)),
@@ -166,10 +164,13 @@ export class FileConsents {
 
   async #read(): Promise<void> {
     const { documents, now, isUpgrade } = this.#parts
+    const before = this.#state
     const [begun] = await documents.read(EVERYBODY, [BEGUN_REF])
     if (!begun && !isUpgrade)
       await documents.claim(EVERYBODY, BEGUN_REF, { at: new Date(now()).toISOString() })
     const found = await documents.list(EVERYBODY, CONSENTS, { limit: CONSENTS_MAX })
+    // A write that came in between may be missing in what was read.
+    if (this.#state !== before) return this.#read()
     const decided = new Map(found.map(({ key, fields }) => [key, fields]))
     this.#isUpgrading = !begun && isUpgrade
     if (this.#decided && textOf(decided) === textOf(this.#decided)) return
@@ -190,7 +191,7 @@ export class FileConsents {
     return decided
   }
 
-  async #write(module: FileModule, by: string, isRevoked: boolean): Promise<Consent> {
+  async #write(module: FileModule, by: string, isRevoked: boolean): Promise<void> {
     const { documents, now, changed } = this.#parts
     const digest = grantsDigest(module.grants)
     const decided: Decided = { ...named(module), digest, isRevoked, by, at: new Date(now()).toISOString() }
@@ -198,7 +199,8 @@ export class FileConsents {
     try {
       await documents.change(EVERYBODY, [ref], () => ({ result: undefined, writes: [put(ref, decided)] }))
       this.#seen.delete(ref.key)
-      this.#decided = new Map(this.#decided).set(ref.key, decided)
+      // If nothing could be read yet, the next read of the layer reads this consent together with all others.
+      if (this.#decided) this.#decided = new Map(this.#decided).set(ref.key, decided)
     } catch (error) {
       // The store may have written although its answer was lost.
       this.#decided = undefined
@@ -207,7 +209,6 @@ export class FileConsents {
       this.#state = {}
       changed()
     }
-    return consentIn(decided)
   }
 }
 
@@ -215,13 +216,13 @@ function named({ module, grants }: FileModule): Pick<Decided, 'module' | 'grants
   return { module, grants }
 }
 
-function consentIn({ digest, by, at }: Decided): Consent {
-  return { digest, by, at }
+function consentIn({ digest, by, at, isRevoked }: Decided): Consent {
+  return { digest, by, at, ...(isRevoked && { isRevoked }) }
 }
 
 /** Two folders can have modules of the same name. A path may be too long for a key. */
 function keyOf({ folder, module }: FileModule): string {
-  return `${module}-${createHash('sha256').update(folder).digest('hex').slice(0, 16)}`
+  return `${module}-${hash('sha256', folder).slice(0, 16)}`
 }
 
 function textOf(decided: ReadonlyMap<string, Decided>): string {

@@ -11,7 +11,9 @@ import type { Catalog } from '../../catalog/views/catalog.ts'
 import type { Runner } from '../../catalog/definitions/runner.ts'
 import type { Agents } from '../agents/agents.ts'
 import type { AuditTrail } from '../audit/audit-trail.ts'
+import type { OptionalCounts } from '../metrics/service-metrics.ts'
 import type { RuleBook } from '../rules/rule-book.ts'
+import type { CallCounts } from '../statistics/call-counts.ts'
 
 /** The parts from which the public facts about the health are made. */
 export type PublicHealthParts = {
@@ -20,28 +22,22 @@ export type PublicHealthParts = {
   readonly runner: Runner
 }
 
-type HealthParts = PublicHealthParts & {
-  readonly compilers: { readonly state: QueueState }
-  readonly argumentValidator: { readonly state: QueueState }
-  readonly audit?: AuditTrail | undefined
-  readonly agents: Agents
-  readonly loopWatch: Pick<LoopWatch, 'delays'>
-}
+type HealthParts = PublicHealthParts &
+  OptionalCounts & {
+    readonly compilers: { readonly state: QueueState }
+    readonly argumentValidator: { readonly state: QueueState }
+    readonly audit?: AuditTrail | undefined
+    readonly agents: Agents
+    readonly loopWatch: Pick<LoopWatch, 'delays'>
+    readonly callCounts: Pick<CallCounts, 'state'>
+  }
 
 /**
  * `GET /health`: says whether the service works. With a token, the answer also has the layers, the queues and the runner. An
  * admin also reads whose work has delayed the requests of others.
  */
-export function healthRoute({
-  catalog,
-  ruleBook,
-  runner,
-  compilers,
-  argumentValidator,
-  audit,
-  agents,
-  loopWatch,
-}: HealthParts): PublicRoute {
+export function healthRoute(parts: HealthParts): PublicRoute {
+  const { catalog, ruleBook, runner, compilers, argumentValidator, audit, agents, loopWatch } = parts
   return {
     method: 'GET',
     path: '/health',
@@ -76,9 +72,20 @@ export function healthRoute({
         queues,
         runner: known,
         audit: records,
-        ...(principal.isAdmin && { delays: loopWatch.delays }),
+        ...(principal.isAdmin && { delays: loopWatch.delays, ...countsIn(parts) }),
       })
     },
+  }
+}
+
+/** The numbers of calls, circuits, limits and artifacts, of those features that the service has. */
+function countsIn({ callCounts, circuits, callLimiter, artifacts }: HealthParts) {
+  const { waiting, downSinceMs } = callCounts.state
+  return {
+    statistics: { waiting, failingSince: downSinceMs === null ? null : new Date(downSinceMs).toISOString() },
+    ...(circuits && { circuits: circuits.counts() }),
+    ...(callLimiter && { limits: callLimiter.state }),
+    ...(artifacts && { artifacts: artifacts.counts }),
   }
 }
 

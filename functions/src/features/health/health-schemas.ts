@@ -61,6 +61,9 @@ const delay = z.strictObject({
   part: z.string().exactOptional(),
 }) satisfies z.ZodType<SeenDelay>
 
+/** Missing on a service without the feature. */
+const counts = z.record(z.string(), z.number()).exactOptional()
+
 const known = head.extend({
   revision,
   layers: z.strictObject({ user: layerHealth, global: layerHealth, file: layerHealth }),
@@ -80,6 +83,15 @@ const known = head.extend({
     ),
   runner,
   audit,
+  statistics: z
+    .strictObject({ waiting: count, failingSince: time.nullable() })
+    .exactOptional()
+    .describe(
+      'Parts of the statistics that are not in the store yet, and since when they cannot be written. Only for admins.',
+    ),
+  circuits: counts.describe('How many circuits of tools are open. Only for admins.'),
+  limits: counts.describe('Numbers of the limits of calls. Only for admins.'),
+  artifacts: counts.describe('Numbers of the kept artifacts. Only for admins.'),
   delays: z
     .array(delay)
     .exactOptional()

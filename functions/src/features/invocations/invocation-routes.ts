@@ -11,6 +11,7 @@ import type {
   InvocationLogs,
 } from '../../calls/invocation-logs.ts'
 import { PAGE_MAX } from '../../catalog/views/list-query.ts'
+import { nextPage } from '../../http/next-page.ts'
 import { invalidParameter, Query, refuseParameters } from '../../http/query.ts'
 import { route, type Route } from '../../http/route.ts'
 import { sendJson } from '../../http/send-json.ts'
@@ -41,7 +42,7 @@ export function invocationRoutes({ logs, now }: Parts): readonly Route[] {
         const page = found.slice(0, asked.limit)
         const last = found.length > asked.limit ? page.at(-1) : undefined
         const items = page.filter((call) => mayRead(principal, call))
-        sendJson(res, 200, { items }, { ...NOT_STORED, ...nextPage(path, search, last) })
+        sendJson(res, 200, { items }, { ...NOT_STORED, ...nextPage(path, search, last && cursorOf(last)) })
       },
     }),
     route({
@@ -138,11 +139,4 @@ function cursorIn(query: Query): CallPosition | undefined {
 
 function cursorOf({ at, invocationId }: CallPosition): string {
   return Buffer.from(`${at}/${invocationId}`).toString('base64url')
-}
-
-function nextPage(path: string, search: string, last: CallPosition | undefined): Record<string, string> {
-  if (!last) return {}
-  const next = new URLSearchParams(search)
-  next.set('cursor', cursorOf(last))
-  return { Link: `<${path}?${next.toString()}>; rel="next"` }
 }

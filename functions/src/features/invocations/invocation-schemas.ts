@@ -30,6 +30,7 @@ const call = z.strictObject({
   dryRun: z.boolean(),
   workflow: z.string().nullable(),
   decision: decision.nullable(),
+  artifacts: z.array(uuid).exactOptional(),
   hasLog: z.boolean(),
 }) satisfies z.ZodType<FoundCall>
 

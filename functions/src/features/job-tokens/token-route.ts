@@ -7,6 +7,7 @@ import {
   JOB_TOKEN_SECONDS,
   JOB_TOKEN_TOOLS_MAX,
 } from '../../access/job-token.ts'
+import { readCallLimits } from '../../call-limits.ts'
 import { mintJobToken, type MintRequest } from '../../access/mint-job-token.ts'
 import type { GrantedTool } from '../../access/principal.ts'
 import { refuseParameters } from '../../http/query.ts'
@@ -56,15 +57,18 @@ export function tokenRoute({ catalog, ruleBook, signJobToken: sign, now }: Parts
 }
 
 function mintRequest(body: JsonObject): MintRequest {
-  const { workflowId, tools, ttl = JOB_TOKEN_SECONDS.standard, ...rest } = body
-  if (Object.keys(rest).length > 0) throw invalid('', 'it takes workflowId, tools and ttl, and nothing else')
+  const { workflowId, tools, ttl = JOB_TOKEN_SECONDS.standard, limits: sent, ...rest } = body
+  if (Object.keys(rest).length > 0)
+    throw invalid('', 'it takes workflowId, tools, ttl and limits, and nothing else')
   if (typeof workflowId !== 'string' || !isWorkflowId(workflowId))
     throw invalid('/workflowId', `it ${WORKFLOW_ID_RULE}`)
   if (typeof ttl !== 'number' || !Number.isInteger(ttl) || ttl < 1 || ttl > JOB_TOKEN_SECONDS.max)
     throw invalid('/ttl', `it must be a whole number of seconds from 1 to ${JOB_TOKEN_SECONDS.max}`)
   if (!Array.isArray(tools) || tools.length < 1 || tools.length > JOB_TOKEN_TOOLS_MAX)
     throw invalid('/tools', `it must be a list of 1 to ${JOB_TOKEN_TOOLS_MAX} tools`)
-  return { workflowId, ttlSeconds: ttl, tools: tools.map(grantedTool) }
+  const limits = sent === undefined ? undefined : readCallLimits(sent)
+  if (limits && 'fault' in limits) throw invalid(`/limits${limits.at}`, limits.fault)
+  return { workflowId, ttlSeconds: ttl, tools: tools.map(grantedTool), limits }
 }
 
 function grantedTool(value: JsonValue, index: number): GrantedTool {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { CALL_LIMITS_MAX } from '../../call-limits.ts'
 import { JOB_TOKEN_SECONDS, JOB_TOKEN_TOOLS_MAX } from '../../access/job-token.ts'
 import { digest, none, time, toolName } from '../../http/answer-shapes.ts'
 import type { RouteSchemas } from '../../http/route-schemas.ts'
@@ -30,6 +31,23 @@ export const CREATE_TOKEN: RouteSchemas = {
       .max(JOB_TOKEN_SECONDS.max)
       .optional()
       .describe(`For how many seconds the token is valid. Default: ${JOB_TOKEN_SECONDS.standard}.`),
+    limits: z
+      .strictObject({
+        callsPerMinute: z
+          .int()
+          .min(1)
+          .max(CALL_LIMITS_MAX.callsPerMinute)
+          .optional()
+          .describe('Calls a minute with this token.'),
+        concurrent: z
+          .int()
+          .min(1)
+          .max(CALL_LIMITS_MAX.concurrent)
+          .optional()
+          .describe('Calls with this token that run at the same time.'),
+      })
+      .optional()
+      .describe('Limits of the calls with this token, besides those of the user. Default: none.'),
   }),
   answers: { 201: z.strictObject({ token: z.string(), expiresAt: time, tools: granted }) },
 }

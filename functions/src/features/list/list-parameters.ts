@@ -8,6 +8,7 @@ import {
   type ListDefaults,
   type ListQuery,
 } from '../../catalog/views/list-query.ts'
+import { READ_ARTIFACT_NAME } from '../../catalog/builtin/builtins.ts'
 import { invalidParameter, Query } from '../../http/query.ts'
 import { countingIn } from './list-budget.ts'
 import { LIST_FILTER_PARAMETERS } from './list-filter.ts'
@@ -25,12 +26,14 @@ const FILTERS = [
   'dialect',
   'envelope',
   'strict',
+  'healthy',
 ] as const
+const NOT_EXPLAINED: ReadonlySet<string> = new Set(['name', 'strict', 'healthy'])
 /**
  * The parameters of a list that `GET /tools/explain` takes too. They decide how much of the tool the list shows. `name` is left
  * out, because in this route it is the tool to explain.
  */
-export const EXPLAINED_LIST = [...FILTERS.filter((name) => name !== 'name' && name !== 'strict'), 'budget']
+export const EXPLAINED_LIST = [...FILTERS.filter((name) => !NOT_EXPLAINED.has(name)), 'budget']
 export const LIST_PARAMETERS = [
   ...FILTERS,
   ...LIST_FILTER_PARAMETERS,
@@ -64,6 +67,7 @@ export function listQueryIn(
   if (q !== undefined && cursor !== undefined) throw invalidParameter('cursor', NO_PAGES)
   const limit = query.integer('limit', 1, PAGE_MAX)
   const loaded = parseLoaded(query)
+  const asked = parseWith(query)
   if (loaded.length > 0 && q === undefined && (limit !== undefined || cursor !== undefined))
     throw invalidParameter('loaded', 'cannot be used with pages; leave out limit and cursor')
   const shape = {
@@ -79,20 +83,26 @@ export function listQueryIn(
     categories: query.set('category', FILTER_VALUES_MAX),
     itemNames,
     strict: query.flag('strict'),
+    healthy: query.flag('healthy'),
     limit,
     explainsScores: explainsScoresIn(query, shape),
-    withSearch: parseWithSearch(query),
-    loaded,
+    withSearch: asked.has('search'),
+    // The tool comes last, and only on the first page.
+    loaded: asked.has('artifacts') && after === undefined ? [...loaded, READ_ARTIFACT_NAME] : loaded,
     after,
   }
 }
 
 /** The values of `with`: parts that a list has only if they are asked for. */
-const WITH = ['search'] as const
+export const WITH = ['search', 'artifacts'] as const
 
-/** True if the query asks that the list also has the tools for searching other tools. Throws PARAMETER_INVALID. */
-export function parseWithSearch(query: Query): boolean {
-  return query.set('with', 1).size > 0 && query.choice('with', WITH, 'search') === 'search'
+/** The parts that the query asks for: the tools for searching other tools, and the one that reads artifacts. Throws PARAMETER_INVALID. */
+export function parseWith(query: Query): ReadonlySet<string> {
+  const asked = query.set('with', WITH.length)
+  for (const one of asked)
+    if (!WITH.some((known) => known === one))
+      throw invalidParameter('with', `must be ${WITH.join(' or ')}, or both with a comma between`)
+  return asked
 }
 
 const NO_PAGES = 'cannot be used with q, because a search has no pages; raise limit, or use other words'

@@ -4,7 +4,9 @@ import type { ItemWorkflows } from '../../catalog/views/list-answer.ts'
 import type { Envelope, ItemNames } from '../../catalog/views/list-query.ts'
 import type { UsageRank } from '../../catalog/views/usage-rank.ts'
 import type { ListedCatalog } from '../../catalog/views/listed-catalog.ts'
+import type { CircuitStates } from '../circuits/circuits.ts'
 import type { ViewFilter } from '../../catalog/views/view-filter.ts'
+import type { SentTools } from '../statistics/list-tokens.ts'
 import type { ListFilterParts } from './list-filter.ts'
 
 /** The parts that make a list. */
@@ -14,7 +16,10 @@ export type ListParts = ItemWorkflows &
     /** The catalog without the tools that rules hide. */
     readonly listed: ListedCatalog
     readonly search: ToolSearch
+    readonly circuits: CircuitStates
     readonly usageRanks: { readonly of: (uid: string) => UsageRank | Promise<UsageRank> }
+    /** Counts a list that is sent. `isSame`: the user has the list already. It must not wait for anything, and must not throw. */
+    readonly countList?: ((uid: string, list: SentTools, isSame: boolean) => void) | undefined
     /** Remembers the filter of a list, so that a change feed can continue from that list. */
     readonly changes: {
       readonly views: {

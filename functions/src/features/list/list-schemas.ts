@@ -17,11 +17,13 @@ import {
   revision,
   several,
   skippedItem,
+  time,
   toolName,
   unlessSame,
   whole,
 } from '../../http/answer-shapes.ts'
 import type { RouteSchemas } from '../../http/route-schemas.ts'
+import type { CircuitState } from '../circuits/circuits.ts'
 import type { BudgetExplanation } from './list-budget.ts'
 
 /** The dialects in which the envelope of a list can be `items`. */
@@ -72,7 +74,7 @@ const filters = {
   with: several
     .optional()
     .describe(
-      '`search`: the list begins with `search_tools` and `load_tools`, by which a model finds other tools.',
+      '`search`: the list begins with `search_tools` and `load_tools`, by which a model finds other tools. `artifacts`: it ends with `read_artifact`. Both: with a comma between.',
     ),
   loaded: several
     .optional()
@@ -107,6 +109,11 @@ const listQuery = z.strictObject({
   strict: flag
     .optional()
     .describe('With `1`, the answer is a 503 unless every layer and all rules could be read. Default: `0`.'),
+  healthy: flag
+    .optional()
+    .describe(
+      'With `1`, the list leaves out tools that are not called now, because they have failed again and again. `X-Tools-Unavailable` names them. Default: `0`.',
+    ),
   tokens: flag
     .optional()
     .describe('With `1`, the header `X-Tools-Tokens` says what the list takes. Default: `0`.'),
@@ -137,6 +144,7 @@ const ofLists = {
   'X-Tools-Changed': 'Tools of a session with `lockDigests` that have changed since its first message.',
   'X-Tools-Omitted':
     'Tools that `envelope=items` leaves out, because the service runs them and `TOOLRACK_INVOKE_WORKFLOW` is not set.',
+  'X-Tools-Unavailable': 'With `healthy=1`: the tools that are left out. Explain says until when.',
   'X-Tools-Tokens':
     'With `budget` or `tokens=1`: the tokens, the budget or `-`, and how many tools are in each form: `3974/4000; full=10; short=0; deferred=95; dropped=648`.',
   Link: 'The address of the next page.',
@@ -255,6 +263,12 @@ const explanation = z.strictObject({
     ),
 }) satisfies z.ZodType<Omit<Explanation, 'hidden'> & { dialects: Record<Dialect, unknown> | null }>
 
+const circuit = z.discriminatedUnion('state', [
+  z.strictObject({ state: z.literal('closed') }),
+  z.strictObject({ state: z.literal('open'), for: z.enum(['you', 'everybody']), until: time }),
+  z.strictObject({ state: z.literal('half-open'), for: z.literal('you') }),
+]) satisfies z.ZodType<CircuitState>
+
 export const EXPLAIN: RouteSchemas = {
   summary: 'Answers what each layer holds for a name, and why a list shows the tool or not.',
   params: none,
@@ -267,6 +281,11 @@ export const EXPLAIN: RouteSchemas = {
   }),
   answers: {
     200: explanation.extend({
+      circuit: circuit
+        .exactOptional()
+        .describe(
+          'Whether the service calls the tool: `closed`: yes; `open`: not before `until`, because it has failed again and again; `half-open`: one call is let through, and shows whether the tool works again. Only of tools that the service runs.',
+        ),
       refused: z
         .strictObject({ reason: z.literal('DIGEST_CHANGED'), message: z.string() })
         .exactOptional()

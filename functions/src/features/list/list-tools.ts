@@ -33,11 +33,13 @@ import {
   type FilteredList,
 } from './list-filter.ts'
 import { checkedSession } from '../sessions/asked-session.ts'
+import type { SentTools } from '../statistics/list-tokens.ts'
 import { AskedLists } from './asked-lists.ts'
 import { countedAnswerOf, explainBudget } from './list-budget.ts'
 import { EXPLAINED_LIST, listQueryIn } from './list-parameters.ts'
 import { foundList, type FoundList } from './list-search.ts'
 import type { ListParts } from './list-parts.ts'
+import { unavailableTools } from './unavailable-tools.ts'
 
 /** A list, ready to be sent. It is made once for each revision and address. */
 type SentList = {
@@ -45,6 +47,8 @@ type SentList = {
   readonly body: Buffer
   readonly headers: string[]
   readonly bodyHeaders: string[]
+  /** The tools in the body, for the statistics. */
+  readonly contents: SentTools
 }
 
 /** The most bytes of ready lists that a server keeps. The list of the whole catalog always fits. */
@@ -112,17 +116,19 @@ export function listRoutes(parts: ListParts): readonly Route[] {
 
   function send(
     request: KnownRequest,
-    query: ListQuery,
+    asked: ListQuery,
     view: CatalogView,
     listFilter?: ResolvedListFilter,
     rank: UsageRank = NO_RANK,
   ): void | Promise<void> {
     const { principal, req, res } = request
     const owner = view.hasOwn ? `${principal.uid} ` : ''
-    const revisions = [listFilter?.revision, rank.revision].filter((revision) => revision)
+    const query = asked.healthy ? { ...asked, unavailable: parts.circuits.openFor(principal.uid) } : asked
+    const ofQuery = [listFilter?.revision, rank.revision, unavailableRevision(query)]
+    const revisions = ofQuery.filter((revision) => revision)
     const key = `${owner}${[view.revision, ...revisions].join(' ')} ${req.url}`
     const ready = lists.get(key)
-    if (ready) return sendList(request, ready)
+    if (ready) return sendList(parts, request, ready)
     const wanted = { view, query, request, listFilter, rank }
     return making
       .run(`${principal.uid} ${key}`, callerGone(res), (allLeft) => {
@@ -134,7 +140,7 @@ export function listRoutes(parts: ListParts): readonly Route[] {
         }
         return queue.run(principal.uid, make, allLeft)
       })
-      .then((list) => sendList(request, list))
+      .then((list) => sendList(parts, request, list))
   }
 
   /** Makes a list. `allLeft` is aborted when nobody waits for the list any more. */
@@ -142,7 +148,9 @@ export function listRoutes(parts: ListParts): readonly Route[] {
     const { view: whole, query, request, listFilter, rank } = wanted
     const { principal } = request
     const filtered = listFilter && (await turns.run(filteredList(whole, listFilter, principal)))
-    const list = askedList(whole, query, request, listFilter, filtered, rank)
+    const asked = askedList(whole, query, request, listFilter, filtered, rank)
+    const unavailable = namesText(await turns.run(unavailableTools(asked.view, query)))
+    const list = { ...asked, unavailable }
     const found = await foundList(parts, list.view, principal.uid, list.query, allLeft)
     const sent = list.query.countsTokens
       ? await countedList(parts, list, found, turns)
@@ -198,8 +206,15 @@ export function explainRoute(parts: ListParts): Route {
       const asked = { view: listed, query: list, listFilter, rank }
       const budget = await explainBudget(parts, asked, found?.entries, name, turns)
       const explained = await turns.run(explainName(filteredView(view, listFilter), name))
-      const refused = whyRefused(view.meaning(name), listFilter?.session)
-      sendJson(res, 200, { ...explained, ...(refused && { refused }), ...(budget && { budget }) })
+      const entry = view.meaning(name)
+      const refused = whyRefused(entry, listFilter?.session)
+      const circuit = explained.callable === 'service' && entry && parts.circuits.of(principal.uid, entry)
+      sendJson(res, 200, {
+        ...explained,
+        ...(circuit && { circuit }),
+        ...(refused && { refused }),
+        ...(budget && { budget }),
+      })
     },
   })
 }
@@ -213,9 +228,20 @@ function whyRefused(entry: CatalogEntry | undefined, session: SessionSelection |
   return why?.reason === 'DIGEST_CHANGED' ? why : undefined
 }
 
-function sendList({ principal, req, res, unread }: KnownRequest, list: SentList): void {
-  if (isNotModified(req.headers['if-none-match'], list.etag))
-    return void res.writeHead(304, list.headers).end()
+/** A text that changes when the list leaves out other tools because of their circuits. */
+function unavailableRevision({ unavailable }: ListQuery): string {
+  return unavailable ? [...unavailable].toSorted().join() : ''
+}
+
+function sendList(
+  { countList }: ListParts,
+  { principal, req, res, unread }: KnownRequest,
+  list: SentList,
+): void {
+  const isSame = isNotModified(req.headers['if-none-match'], list.etag)
+  // A client that has the list already gives it to its model again.
+  countList?.(principal.uid, list.contents, isSame)
+  if (isSame) return void res.writeHead(304, list.headers).end()
   unread.hold(principal.uid, res, list.body.length)
   res.writeHead(200, list.bodyHeaders).end(list.body)
 }
@@ -224,10 +250,13 @@ function sendList({ principal, req, res, unread }: KnownRequest, list: SentList)
  * How many bytes a list takes in memory. V8 may store a header's text twice. Each header also takes memory for its entry in an
  * array.
  */
-function sentBytes({ body, headers, bodyHeaders }: SentList, key: string): number {
+function sentBytes({ headers, bodyHeaders, contents }: SentList, key: string): number {
   const texts = [...headers, ...bodyHeaders].reduce((sum, text) => sum + text.length + 16, 0)
-  return body.length + 2 * key.length + texts + 1_024
+  return contents.bytes + 2 * key.length + texts + 1_024
 }
+
+/** The bytes of memory for the place of one tool in a list. Its name is a part of the catalog. */
+const PLACE_BYTES = 64
 
 /** A request for a list that must still be made. */
 type NewList = {
@@ -246,6 +275,7 @@ type AskedList = Pick<FoundRequest, 'path' | 'search'> & {
   /** Texts of headers. */
   readonly unmatched: string | undefined
   readonly changed: string | undefined
+  readonly unavailable?: string | undefined
   readonly rank: UsageRank
 }
 
@@ -287,11 +317,11 @@ async function countedList(
 
 function sentList(
   { envelope, itemNames = 'canonical', defaultWorkflow, invokeWorkflow }: ListParts,
-  { view, listFilter, unmatched, changed, rank, path, search }: AskedList,
-  { body, layers, unknown, leftOut, quarantined, omitted, nextCursor }: ListAnswer,
+  { view, query, listFilter, unmatched, changed, unavailable, rank, path, search }: AskedList,
+  { body, tools, layers, unknown, leftOut, quarantined, omitted, nextCursor }: ListAnswer,
   tokens?: string,
 ): SentList {
-  const revisions = [view.revision, listFilter?.revision ?? '', rank.revision]
+  const revisions = [view.revision, listFilter?.revision ?? '', rank.revision, unavailableRevision(query)]
   const settings = [envelope, itemNames, defaultWorkflow, invokeWorkflow ?? '']
   const version = [VERSION, ...revisions, ...settings, search].join('\n')
   const etag = `"${createHash('sha256').update(version).digest('base64url').slice(0, 27)}"`
@@ -305,6 +335,7 @@ function sentList(
     ...(unmatched !== undefined && { 'X-Tools-Scope-Unmatched': unmatched }),
     ...(quarantined !== undefined && { 'X-Tools-Quarantined': quarantined }),
     ...(omitted !== undefined && { 'X-Tools-Omitted': omitted }),
+    ...(unavailable !== undefined && { 'X-Tools-Unavailable': unavailable }),
     ...(changed !== undefined && { 'X-Tools-Changed': changed }),
     ...(tokens !== undefined && { 'X-Tools-Tokens': tokens }),
     ...(nextCursor !== undefined && { Link: nextLink(path, search, nextCursor) }),
@@ -313,6 +344,7 @@ function sentList(
   return {
     etag,
     body,
+    contents: { body, tools, bytes: body.length + PLACE_BYTES * tools.length },
     headers: Object.entries(headers).flat(),
     bodyHeaders: Object.entries(bodyHeaders).flat(),
   }

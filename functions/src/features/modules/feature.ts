@@ -45,7 +45,10 @@ export const modules = {
   routes: moduleRoutes,
 }
 
-/** Finds the source of a module, and the lock of its packages. The file layer is not in a store, so the sources of its modules come from the folder. */
+/**
+ * Finds the source of a module, and the lock of its packages. The file layer is not in a store, so the sources of its modules
+ * come from the folder.
+ */
 function sourceIn(store: DefinitionStore, folder: FolderLayers | undefined): SourceOf {
   return async ({ layer, uid }, sha256, environment) => {
     if (layer === 'file') return folder?.source(sha256, environment)

@@ -1,4 +1,3 @@
-import { GRANT_KINDS } from '@toolrack/contract'
 import { z } from 'zod'
 import type { ModuleSummary } from '../../catalog/definitions/module-store.ts'
 import {
@@ -6,6 +5,7 @@ import {
   count,
   digest,
   errorAnswer,
+  grant,
   layer,
   moduleNote,
   none,
@@ -52,7 +52,7 @@ const report = z.strictObject({
 })
 
 const grants = z
-  .array(z.strictObject({ kind: z.enum(GRANT_KINDS), value: z.string() }))
+  .array(grant)
   .describe('What the module asks for: hosts of `network`, requirements of `packages`, names of `secrets`.')
 const environment = digest.describe(
   'The digest of the lock of its packages. Missing if it has none of its own.',
@@ -75,6 +75,10 @@ const summary = z.strictObject({
     .describe(
       'Who has accepted the grants with this digest, or has revoked the consent (`isRevoked`), and when. Null if nobody has decided.',
     ),
+  created: z
+    .string()
+    .exactOptional()
+    .describe('A random id of the creation. A module that is written after a deletion has another one.'),
 }) satisfies z.ZodType<ModuleSummary>
 const module = summary.extend({ layer: writtenLayer, report })
 const written = z.strictObject({

@@ -1,6 +1,7 @@
 import { isJsonObject, ToolrackError, type ErrorCode } from '@toolrack/contract'
 import { put, remove, type Collection, type Planned, type Ref } from '../../documents/collection.ts'
 import type { Documents, Kept } from '../../documents/documents.ts'
+import type { CallOutcome } from '../../calls/call.ts'
 import type { StoredOutcome } from './stored-outcome.ts'
 
 /** How long the result of a call is promised to be kept. */
@@ -51,6 +52,8 @@ type KeyedCall = {
   /** How the call has ended. */
   readonly kind?: StoredOutcome['kind']
   readonly code?: ErrorCode
+  /** The approval for which the call waits, if its tool has failed. */
+  readonly approval?: CallOutcome['approval']
 }
 
 function keysWithin({ userBytes, allBytes, userKeys }: KeyBounds): Collection<KeyedCall> {
@@ -102,7 +105,7 @@ type Options = {
 }
 
 /** The functions that a call needs. */
-export type CallKeys = Pick<IdempotencyKeys, 'claim' | 'complete' | 'release'>
+export type CallKeys = Pick<IdempotencyKeys, 'claim' | 'complete' | 'read' | 'release'>
 
 /** Remembers the calls with a key. */
 export class IdempotencyKeys {
@@ -132,11 +135,19 @@ export class IdempotencyKeys {
     return kept && this.#keptCall(kept, nowMs)
   }
 
+  /** What is kept for a key. Claims nothing. Undefined if the key is free. */
+  read = async ({ uid, id }: CallKey): Promise<KeptCall | undefined> => {
+    const [kept] = await this.#documents.read(uid, [this.#ref(id)])
+    return kept && this.#keptCall(kept, this.#now())
+  }
+
   /** Keeps the outcome of the call that has the key, even if its lease has ended. */
   complete = (key: CallKey, owner: string, outcome: StoredOutcome): Promise<void> =>
     this.#end(key, owner, (to, { fields }) => {
       const { kind, text } = outcome
-      return put(to, { ...fields, kind, ...(kind === 'failure' && { code: outcome.code }) }, text)
+      if (kind !== 'failure') return put(to, { ...fields, kind }, text)
+      const { code, approval } = outcome
+      return put(to, { ...fields, kind, code, ...(approval && { approval }) }, text)
     })
 
   /** Forgets the claim of a call that has run nothing. */
@@ -159,11 +170,12 @@ export class IdempotencyKeys {
   }
 
   #keptCall({ fields, body: text }: Kept<KeyedCall>, nowMs: number): KeptCall {
-    const { hash, leaseUntil, process, kind, code = 'INTERNAL' } = fields
+    const { hash, leaseUntil, process, kind, code = 'INTERNAL', approval } = fields
     if (kind === undefined)
       return { hash, state: leaseUntil > nowMs && process === this.#process ? 'running' : 'lost' }
     if (text === undefined) return { hash, state: 'dropped' }
-    return { hash, state: 'ended', outcome: kind === 'failure' ? { kind, text, code } : { kind, text } }
+    const failure = { text, code, ...(approval && { approval }) }
+    return { hash, state: 'ended', outcome: kind === 'failure' ? { kind, ...failure } : { kind, text } }
   }
 }
 

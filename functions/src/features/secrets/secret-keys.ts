@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { parseSealingKey, type Sealing } from '../../calls/sealing.ts'
 import { parseObject } from '../../parse-object.ts'
 
-/** A key that seals secrets. Its id is stored with each secret. It is a hash of the key, from which the key cannot be computed. */
+/** A key that seals secrets. Its id is stored with each secret. The id is a hash, from which the key cannot be computed. */
 export type SecretKey = { readonly id: string; readonly text: string; readonly sealing: Sealing }
 
 /** The most keys at once: the one that writes, and those before it, until a rotation has sealed every secret again. */
@@ -11,7 +11,7 @@ const KEYS_MAX = 4
 export const SECRET_KEYS_RULE =
   'must be 1 to 4 random keys of 32 bytes in base64, separated by commas, as `openssl rand -base64 32` makes; the first one writes'
 
-/** Makes the text of a new random key. */
+/** Makes a new random key. */
 export function newSecretKey(): SecretKey {
   const key = secretKey(randomBytes(32).toString('base64'))
   if (!key) throw new Error('a new key is none')

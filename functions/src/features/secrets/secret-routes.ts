@@ -1,5 +1,6 @@
 import { isDigest } from '../../access/job-token.ts'
 import { isModuleName } from '../../catalog/definitions/module-reader.ts'
+import { nextPage } from '../../http/next-page.ts'
 import { invalidParameter, Query, refuseParameters } from '../../http/query.ts'
 import { bodyInvalid, readObject } from '../../http/read-body.ts'
 import type { DeclaredBody } from '../../http/body-kinds.ts'
@@ -54,8 +55,9 @@ export function secretRoutes({ secretStore, rotateKeys }: SecretParts): readonly
       async handle({ principal, asked: { layer, limit, after }, path, search, res }) {
         const found = await store().page(ownerOf(layer, principal.uid), limit + 1, after)
         const items = found.slice(0, limit).map((secret) => ({ ...secret, layer }))
-        const cursor = found.length > limit ? (items.at(-1)?.name ?? null) : null
-        sendJson(res, 200, { items, cursor }, { ...NOT_STORED, ...nextPage(path, search, cursor) })
+        const cursor = found.length > limit ? items.at(-1)?.name : undefined
+        const body = { items, cursor: cursor ?? null }
+        sendJson(res, 200, body, { ...NOT_STORED, ...nextPage(path, search, cursor) })
       },
     }),
     route({
@@ -83,8 +85,8 @@ export function secretRoutes({ secretStore, rotateKeys }: SecretParts): readonly
         const { principal, asked: layer, params, res } = request
         const { value, ...rest } = await readObject(request, SECRET_BODY)
         if (!isSecretName(params.name)) throw secretNotFound(layer)
-        const fault = Object.keys(rest).length > 0 ? 'it takes value, and nothing else' : undefined
-        if (fault !== undefined) throw bodyInvalid(`The body: ${fault}: {"value": "…"}.`)
+        if (Object.keys(rest).length > 0)
+          throw bodyInvalid('The body: it takes value, and nothing else: {"value": "…"}.')
         const wrong = valueFault(value)
         if (wrong !== undefined || typeof value !== 'string')
           throw bodyInvalid(`The body at /value: ${wrong ?? 'it must be a text'}.`)
@@ -177,11 +179,4 @@ function consentNotFound(): ToolrackError {
       details: [{ reason: 'ITEM_NOT_FOUND', kind: 'consent' }],
     },
   )
-}
-
-function nextPage(path: string, search: string, cursor: string | null): Record<string, string> {
-  if (cursor === null) return {}
-  const query = new URLSearchParams(search)
-  query.set('cursor', cursor)
-  return { Link: `<${path}?${query.toString()}>; rel="next"` }
 }

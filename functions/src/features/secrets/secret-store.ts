@@ -1,6 +1,7 @@
 import { ToolrackError, type Digest } from '@toolrack/contract'
 import { bytesOfSealed, type SealedPlace } from '../../calls/sealing.ts'
 import { EVERYBODY, put, remove, type Collection, type Ref } from '../../documents/collection.ts'
+import type { ModuleStore } from '../../catalog/definitions/module-store.ts'
 import type { Documents, Kept } from '../../documents/documents.ts'
 import { isText, listOf, object } from '../../value-shape.ts'
 import { SECRETS_MAX } from './secret.ts'
@@ -51,7 +52,7 @@ const DIGESTS_MAX = 64
 /** The most modules to which a user has consented. */
 const CONSENTS_MAX = 1_000
 
-/** The user's consents that a module of another layer gets secrets of this user, for exactly these grants. */
+/** The user's consents that a module of another layer gets secrets of this user. Each is what `#consentText` returns. */
 type ConsentFields = { readonly layer: string; readonly module: string; readonly digests: readonly string[] }
 const CONSENTS: Collection<ConsentFields> = {
   name: 'secret-consents',
@@ -81,7 +82,13 @@ export type SealedSecret = { readonly bytes: number; readonly open: () => FoundS
 /** In place of a secret that is not stored. */
 export const MISSING: SealedSecret = { bytes: 0, open: () => ({ none: 'missing' }) }
 
-type Parts = { readonly documents: Documents; readonly keys: SecretKeys; readonly now: () => number }
+type Parts = {
+  readonly documents: Documents
+  readonly keys: SecretKeys
+  readonly now: () => number
+  /** Has the modules of the global layer. It is needed for consents only. */
+  readonly modules?: Pick<ModuleStore, 'module'>
+}
 
 /** How many owners a rotation reads at once. */
 const OWNERS_AT_ONCE = 500
@@ -95,14 +102,16 @@ export class SecretStore {
   readonly #documents: Documents
   readonly #keys: SecretKeys
   readonly #now: () => number
+  readonly #modules: Parts['modules']
   readonly #writing = new Set<Promise<void>>()
   readonly #knownOwners = new Set<string>()
   readonly #checkedKeys = new Set<string>()
 
-  constructor({ documents, keys, now }: Parts) {
+  constructor({ documents, keys, now, modules }: Parts) {
     this.#documents = documents
     this.#keys = keys
     this.#now = now
+    this.#modules = modules
   }
 
   async put(owner: string, name: string, value: string): Promise<void> {
@@ -147,7 +156,10 @@ export class SecretStore {
     return found.map(listed)
   }
 
-  /** The secrets with these names, and whether the owner has consented that the module gets secrets for grants with this digest. */
+  /**
+   * The secrets with these names. `hasConsent` is true if the owner has consented that the module gets them for grants with this
+   * digest.
+   */
   async sealed(
     owner: string,
     names: readonly string[],
@@ -157,10 +169,13 @@ export class SecretStore {
       const found = await this.#documents.read(owner, names.map(refOf))
       return { secrets: found.map((kept) => this.#sealed(owner, kept)), hasConsent: false }
     }
-    const [given, ...found] = await this.#documents.read(owner, [consentRef(consent), ...names.map(refOf)])
+    const [text, [given, ...found]] = await Promise.all([
+      this.#consentText(consent, consent.digest),
+      this.#documents.read(owner, [consentRef(consent), ...names.map(refOf)]),
+    ])
     return {
       secrets: found.map((kept) => this.#sealed(owner, kept)),
-      hasConsent: given?.fields.digests.includes(consent.digest) === true,
+      hasConsent: given?.fields.digests.includes(text) === true,
     }
   }
 
@@ -179,13 +194,23 @@ export class SecretStore {
 
   async consent(uid: string, to: ConsentModule, digest: Digest): Promise<void> {
     const ref = consentRef(to)
+    const text = await this.#consentText(to, digest)
     await this.#documents.change(uid, [ref], ([found]) => {
       const before = found?.fields.digests ?? []
-      if (before.includes(digest)) return { result: undefined }
+      if (before.includes(text)) return { result: undefined }
       const { layer, module } = to
-      const fields = { layer, module, digests: [digest, ...before].slice(0, DIGESTS_MAX) }
+      const fields = { layer, module, digests: [text, ...before].slice(0, DIGESTS_MAX) }
       return { result: undefined, writes: [put(ref, fields)] }
     })
+  }
+
+  /**
+   * A consent is to the grants with this digest, of the module that has the name now. Watched folders have no creation, because
+   * editors delete and write files.
+   */
+  async #consentText({ layer, module }: ConsentModule, digest: Digest): Promise<string> {
+    const found = layer === 'global' ? await this.#modules?.module({ kind: 'global' }, module) : undefined
+    return found?.created === undefined ? digest : `${digest} ${found.created}`
   }
 
   /** False if the user has not consented. */

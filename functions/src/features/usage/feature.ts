@@ -1,12 +1,13 @@
-import type { InvocationLogs } from '../../calls/invocation-logs.ts'
+import { ToolrackError } from '@toolrack/contract'
 import type { Documents } from '../../documents/documents.ts'
 import type { Log } from '../../log.ts'
+import type { CallCounts } from '../statistics/call-counts.ts'
 import { UsageStore } from './usage-store.ts'
 import { UsageRanks } from './usage-ranks.ts'
 
 type Needs = {
   readonly documents: Documents
-  readonly logs: InvocationLogs
+  readonly callCounts: Pick<CallCounts, 'read'>
   readonly now: () => number
   readonly log: Log
 }
@@ -14,11 +15,15 @@ type Needs = {
 /** Sorts the tools of a user by how often they are called, for lists with a budget. */
 export const usage = {
   name: 'usage',
-  create({ documents, logs, now, log }: Needs) {
+  create({ documents, callCounts, now, log }: Needs) {
     return {
       usageRanks: new UsageRanks({
         store: new UsageStore(documents),
-        calls: (uid, since, limit) => logs.page(uid, { since, limit }),
+        async uses(uid, fromMs, toMs) {
+          const { tools, wasRead } = await callCounts.read(uid, fromMs, toMs)
+          if (!wasRead) throw new ToolrackError('STORE_FAILED')
+          return Array.from(tools, ([name, { calls, failures }]) => ({ name, calls, failures }))
+        },
         now,
         log,
       }),

@@ -3,7 +3,7 @@ import { NO_RANK, type UsageRank } from '../../catalog/views/usage-rank.ts'
 import { byUse, type UsageCount } from './usage-count.ts'
 
 /** The order of tools by their use. Leaves out tools that have failed in more than half of their runs. */
-export function rankOf({ tools }: UsageCount): UsageRank {
+export function rankOf({ tools }: Pick<UsageCount, 'tools'>): UsageRank {
   const names = tools
     .filter(({ calls, failures }) => 2 * failures <= calls)
     .toSorted(byUse)

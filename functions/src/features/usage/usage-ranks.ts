@@ -1,15 +1,13 @@
 import { LRUCache } from 'lru-cache'
 import type { Log } from '../../log.ts'
 import { withinMs } from '../../within-ms.ts'
-import { countUsage, readUsage, usageText, type EndedCall } from './usage-count.ts'
+import { added, halved, readUsage, usageText, type ToolUse, type UsageCount } from './usage-count.ts'
 import { NO_RANK, type UsageRank } from '../../catalog/views/usage-rank.ts'
 import { rankOf } from './rank-of.ts'
 import type { UsageStore } from './usage-store.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1_000
 
-/** The most calls of one user that are read once a day, the newest first. In Firestore, each call is one read. */
-const CALLS_READ_MAX = 1_000
 /**
  * The most users whose ranks are in memory. The users who asked for a list last stay. The rank of any other user is read again.
  */
@@ -21,8 +19,8 @@ const RETRY_MS = 60_000
 
 type Parts = {
   readonly store: Pick<UsageStore, 'read' | 'keepFirst'>
-  /** The newest calls of a user since a time (ISO 8601), at most `limit`. */
-  readonly calls: (uid: string, since: string, limit: number) => Promise<readonly EndedCall[]>
+  /** How often the tools of a user were run in the hours of these times, in milliseconds since 1970. Rejects without the store. */
+  readonly uses: (uid: string, fromMs: number, toMs: number) => Promise<readonly ToolUse[]>
   /** Milliseconds since 1970. */
   readonly now: () => number
   readonly log: Pick<Log, 'warn'>
@@ -73,17 +71,23 @@ export class UsageRanks {
   }
 
   async #rank(uid: string, day: string, nowMs: number): Promise<UsageRank> {
-    const { store, calls } = this.#parts
+    const { store, uses } = this.#parts
     const kept = await store.read(uid)
-    const before = kept && readUsage(kept.text)
-    if (kept && before && kept.day >= day) return rankOf(before)
-    // Calls of the millisecond `until` are counted already.
-    const countedMs = Date.parse(before?.until ?? '') + 1 || 0
-    const since = new Date(Math.max(countedMs, nowMs - DAY_MS)).toISOString()
-    const count = countUsage(await calls(uid, since, CALLS_READ_MAX), before, new Date(nowMs).toISOString())
+    const known = kept && readUsage(kept.text)
+    if (kept && known && kept.day >= day) return rankOf(known)
+    const dayMs = Date.parse(day)
+    const [dayBefore, today] = [await uses(uid, dayMs - DAY_MS, dayMs - 1), await uses(uid, dayMs, nowMs)]
+    const earlier = known ? earlierThan(dayMs - DAY_MS, known, kept.day) : []
+    const before = added(halved(earlier), dayBefore)
+    const count = { until: new Date(nowMs).toISOString(), before, tools: added(before, today) }
     const agreed = await store.keepFirst(uid, { day, text: usageText(count) })
     return rankOf(readUsage(agreed.text) ?? count)
   }
+}
+
+/** The use that was counted before the day that begins at `dayMs`. The calls of that day itself are counted again, and whole. */
+function earlierThan(dayMs: number, { before, tools }: UsageCount, day: string): readonly ToolUse[] {
+  return Date.parse(day) >= dayMs ? before : tools
 }
 
 function dayOf(ms: number): string {

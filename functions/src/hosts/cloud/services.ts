@@ -13,6 +13,7 @@ import { FirestoreInvocationLogs } from '../../stores/firestore/firestore-invoca
 import { ApprovalWebhook } from '../../platform/webhook/approval-webhook.ts'
 import { absentRunner } from '../../catalog/definitions/runner.ts'
 import { authenticationOf } from '../authentication.ts'
+import { bucketOf } from '../bucket-of.ts'
 import { OWN_DEFS_DIR, type Config } from '../config.ts'
 import { firestoreGovernance } from '../firestore-governance.ts'
 import { namedRunner } from '../named-runner.ts'
@@ -44,6 +45,7 @@ export function cloudServices(config: Config, log: Log): Services {
     agentFiles: new FileAgents(config.agentsFolder.path),
     logs: new FirestoreInvocationLogs(connection, { bounds: config.logBounds }),
     governance: firestoreGovernance(connection, config.sealing, config.secretKeys),
+    artifactBytes: bucketOf(config, log),
     audit: cloudAudit(config, log, connection),
     deadlineMsMax: DEADLINE_MS_MAX,
     feedBounds: FEEDS_MAX,

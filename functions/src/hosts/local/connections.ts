@@ -2,6 +2,7 @@ import { errorBody, ToolrackError, type ErrorCode } from '@toolrack/contract'
 import { STATUS_CODES, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { sendJson } from '../../http/send-json.ts'
+import { mayBeSlow } from '../../http/slow-body.ts'
 
 /** How many milliseconds after its last answer a connection is closed, if the client does not close it. */
 const CLOSING_MS = 2_000
@@ -64,19 +65,29 @@ export class Connections {
     if (socket.writableLength > 0 || !socket.writable || !last || last.closed) socket.destroy()
   }
 
-  /** Answers malformed data once for each connection, after the answer to the previous request. */
+  /**
+   * Answers malformed data, or a request that takes too long, once for each connection, after the answer to the previous request.
+   * A body that may be slow has limits of its own. Node reports the time of a request only once.
+   */
   readonly refuseMalformed = (error: NodeJS.ErrnoException, socket: Socket): void => {
-    const isSilent = error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && socket.bytesRead === 0
+    const isLate = error.code === LATE
+    const isSilent = isLate && socket.bytesRead === 0
     if (error.code === 'ECONNRESET' || isSilent || !socket.writable) return void socket.destroy()
-    if (this.#malformed.has(socket)) return
-    this.#malformed.add(socket)
     const last = this.#latest.get(socket)
     const isInBody = last !== undefined && !last.req.complete
+    if (isLate && isInBody && mayBeSlow(last.req)) return
+    if (this.#malformed.has(socket)) return
+    this.#malformed.add(socket)
     if (isInBody && last.headersSent) endSoon(socket, '')
     else if (isInBody || !last || last.closed) sendRefusal(error, socket)
     else last.once('close', () => sendRefusal(error, socket))
   }
 }
+
+/** Node's code for a request that did not arrive in time. */
+const LATE = 'ERR_HTTP_REQUEST_TIMEOUT'
+const TOO_LATE =
+  'The request did not arrive in time: its head may take 10 seconds, and all of it 30. Send it faster, or less at a time.'
 
 /** Handles a request, or refuses a request without a Host. Node's own refusal would have no body. */
 function handle(app: RequestListener, req: IncomingMessage, res: ServerResponse): void {
@@ -98,7 +109,7 @@ function refuse(res: ServerResponse, code: ErrorCode, message?: string): void {
 function sendRefusal(error: NodeJS.ErrnoException, socket: Socket): void {
   if (!socket.writable) return
   const code: ErrorCode = error.code === 'HPE_HEADER_OVERFLOW' ? 'HEADERS_TOO_LARGE' : 'REQUEST_MALFORMED'
-  const { error: body } = errorBody(new ToolrackError(code))
+  const { error: body } = errorBody(new ToolrackError(code, error.code === LATE ? TOO_LATE : undefined))
   const text = `${JSON.stringify({ error: body })}\n`
   const head = [
     `HTTP/1.1 ${body.code} ${STATUS_CODES[body.code]}`,

@@ -15,10 +15,17 @@ const HEADER_BYTES_MAX = 96 * 1024
 /** The most milliseconds after which a connection must have sent the head of a request. */
 const FIRST_REQUEST_MS = 10_000
 
+/** The most milliseconds after which a whole request must have arrived. A body of 1 MB needs 35 KB/s. `slowBody` takes longer ones. */
+const REQUEST_MS = 30_000
+
 type Listening = { readonly server: Server; readonly url: string }
 
 /** Limits of the service that tests replace. */
-export type Limits = { readonly unreadMs?: number; readonly connections?: number }
+export type Limits = {
+  readonly unreadMs?: number
+  readonly connections?: number
+  readonly requestMs?: number
+}
 
 /** Serves on the address. Port 0 means a free port. Rejects with a StartError. */
 export async function listen(
@@ -31,9 +38,9 @@ export async function listen(
   const server = createServer(
     {
       maxHeaderSize: HEADER_BYTES_MAX,
-      requestTimeout: 30_000,
-      headersTimeout: FIRST_REQUEST_MS,
-      connectionsCheckingInterval: 1_000,
+      requestTimeout: limits.requestMs ?? REQUEST_MS,
+      headersTimeout: Math.min(FIRST_REQUEST_MS, limits.requestMs ?? REQUEST_MS),
+      connectionsCheckingInterval: Math.min(1_000, limits.requestMs ?? REQUEST_MS),
       keepAliveTimeout: 65_000,
       requireHostHeader: false,
     },
@@ -90,13 +97,13 @@ const KEPT = 256
 const CONNECTIONS_MAX = 10_000
 
 /**
- * The most connections at once: the soft limit of file descriptors minus the reserved ones. It is at least half of the soft
- * limit, and at most 10,000.
+ * The most connections at once. Each can need two file descriptors: its own, and that of an artifact that it sends or receives.
+ * So it is half of the soft limit without the reserved ones, but at least a quarter of the soft limit, and at most 10,000.
  */
 export function connectionsMax(limitsText = readLimits()): number {
   const [, soft] = /^Max open files\s+(\d+|unlimited)\s/m.exec(limitsText) ?? []
   const descriptors = soft === undefined || soft === 'unlimited' ? Infinity : Number(soft)
-  return Math.min(CONNECTIONS_MAX, Math.max(Math.ceil(descriptors / 2), descriptors - KEPT))
+  return Math.min(CONNECTIONS_MAX, Math.max(Math.ceil(descriptors / 4), Math.floor((descriptors - KEPT) / 2)))
 }
 
 function readLimits(): string {

@@ -9,6 +9,7 @@ import { FirestoreInvocationLogs } from '../../stores/firestore/firestore-invoca
 import type { SchemaCompilers } from '../../catalog/schemas/schema-compilers.ts'
 import { authenticationOf } from '../authentication.ts'
 import type { Config } from '../config.ts'
+import { bucketOf } from '../bucket-of.ts'
 import { firestoreGovernance } from '../firestore-governance.ts'
 import { claimDataFolder } from './data-folder.ts'
 import { DatabaseList } from './database-list.ts'
@@ -16,7 +17,7 @@ import { embeddedGovernance } from './governance.ts'
 import { openJobKeys, openSealing, openSecretKeys, openToken } from './key-files.ts'
 import type { DatabaseName } from './lost-database.ts'
 import { openAudit } from './open-audit.ts'
-import { openGovernanceFile, openLogs, openStore } from './open-databases.ts'
+import { openArtifacts, openGovernanceFile, openLogs, openStore } from './open-databases.ts'
 import { forgetAddress } from './running-server.ts'
 import { watchedUsers } from './users-file.ts'
 import { openKeptAdmissions } from './open-kept-admissions.ts'
@@ -34,7 +35,7 @@ export function openData(config: Config, log: Log) {
   if (!hasDataFolder(config)) {
     const connection = firestoreConnection()
     return {
-      ...inFirestore(connection, config),
+      ...inFirestore(connection, config, log),
       logs: new FirestoreInvocationLogs(connection, { bounds: config.logBounds }),
       audit: openAudit(config.audit, log, { store: new FirestoreAuditStore(connection) }),
       kept: undefined,
@@ -63,7 +64,7 @@ function openFolder(path: string, config: Config, log: Log) {
   const isUpgrade = ['governance.sqlite', 'invocations.db'].some((name) => existsSync(join(path, name)))
   const list = new DatabaseList(path, databases, log)
   const stores =
-    config.store === 'sqlite' ? embedded(path, config) : inFirestore(firestoreConnection(), config)
+    config.store === 'sqlite' ? embedded(path, config) : inFirestore(firestoreConnection(), config, log)
   const jobKeys = config.jobKeys ?? openJobKeys(path)
   const [token, approverToken] = config.auth.kind === 'local' ? openTokens(path) : []
   const users = config.auth.kind === 'users' ? watchedUsers(config.auth.usersFile, log) : undefined
@@ -96,13 +97,21 @@ function openTokens(path: string) {
   return [openToken(path, 'local'), openToken(path, 'approver')] as const
 }
 
-function inFirestore(connection: ReturnType<typeof firestoreConnection>, config: Config) {
+function inFirestore(connection: ReturnType<typeof firestoreConnection>, config: Config, log: Log) {
   const store = (compilers: SchemaCompilers) => new FirestoreDefinitionStore({ compilers, connection })
-  return { store, governance: firestoreGovernance(connection, config.sealing, config.secretKeys) }
+  return {
+    store,
+    governance: firestoreGovernance(connection, config.sealing, config.secretKeys),
+    artifactBytes: bucketOf(config, log),
+  }
 }
 
 function embedded(path: string, config: Config) {
   const { storeBytesMax, sealing = openSealing(path), secretKeys = openSecretKeys(path) } = config
   const store = openStore(path, storeBytesMax)
-  return { store: () => store, governance: embeddedGovernance(openGovernanceFile(path), sealing, secretKeys) }
+  return {
+    store: () => store,
+    governance: embeddedGovernance(openGovernanceFile(path), sealing, secretKeys),
+    artifactBytes: openArtifacts(path),
+  }
 }

@@ -2,13 +2,14 @@ import { accessSync, constants, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import type { LogBounds } from '../../calls/invocation-logs.ts'
+import { ArtifactFiles } from '../../stores/files/artifact-files.ts'
 import { DatabaseFileError, OlderDatabaseError } from '../../stores/sqlite/database-file.ts'
 import { openGovernance } from '../../stores/sqlite/open-governance.ts'
 import { SqliteAuditStore } from '../../stores/sqlite/sqlite-audit-store.ts'
 import { SqliteDefinitionStore } from '../../stores/sqlite/sqlite-definition-store.ts'
 import { SqliteInvocationLogs } from '../../stores/sqlite/sqlite-invocation-logs.ts'
 import { lostDatabase, olderFolder, type DatabaseName } from './lost-database.ts'
-import { makePrivateFile } from './private-files.ts'
+import { ARTIFACTS_FOLDER, makePrivateFile } from './private-files.ts'
 import { EXIT, reasonOf, StartError } from './start-error.ts'
 
 // The next three functions never replace a database, because its content would be lost. Only the logs of calls are replaced.
@@ -54,6 +55,19 @@ function refuseUnreadable(path: string): void {
   }
 }
 
+/** Opens the folder with the bytes of artifacts, and removes what a killed server has left unfinished there. */
+export function openArtifacts(folder: string): ArtifactFiles {
+  const path = join(folder, ARTIFACTS_FOLDER)
+  try {
+    return new ArtifactFiles(path)
+  } catch (error) {
+    throw new StartError(
+      `${path} cannot be used (${reasonOf(error)}); make it a folder of this account, or set TOOLRACK_DATA to another folder.`,
+      EXIT.unwritableData,
+    )
+  }
+}
+
 /** Opens the logs of calls. A file that cannot be used is replaced, because lost logs must not prevent the start. */
 export function openLogs(folder: string, bounds: LogBounds): SqliteInvocationLogs {
   const path = join(folder, 'invocations.db')
@@ -67,7 +81,7 @@ export function openLogs(folder: string, bounds: LogBounds): SqliteInvocationLog
     // The file is replaced below.
   }
   try {
-    for (const end of ['', '-wal', '-shm', '-journal']) rmSync(path + end, { force: true })
+    for (const end of ['', '-wal', '-shm', '-journal', '-newest']) rmSync(path + end, { force: true })
     return open()
   } catch (error) {
     throw new StartError(

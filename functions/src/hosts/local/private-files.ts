@@ -21,6 +21,9 @@ export const SECRET_KEYS_FILE = 'secrets-keys.json'
 /** The file with the address at which the server listens. */
 export const ADDRESS_FILE = 'address'
 
+/** The folder with the bytes of artifacts. */
+export const ARTIFACTS_FOLDER = 'artifacts'
+
 /** The other files of the server. */
 const OTHERS = [
   ...Object.values(TOKEN_FILES),
@@ -38,16 +41,16 @@ const OTHERS = [
 const withUnfinished = (name: string): string[] => [name, name + UNFINISHED]
 const FILES = [
   ...DATABASES.flatMap(withUnfinished).flatMap((name) =>
-    ['', '-wal', '-shm', '-journal'].map((end) => name + end),
+    ['', '-wal', '-shm', '-journal', '-newest'].map((end) => name + end),
   ),
   ...OTHERS.flatMap(withUnfinished),
 ]
 
 /**
- * Names in a folder that only the server uses. `emulators` has the logs of `npm run dev`, `packages` what modules have installed.
- * `lost+found` is in the root of a new disk.
+ * Names in a folder that only the server uses. `emulators` has the logs of `npm run dev`, `packages` what modules have installed,
+ * `artifacts` the files of users. `lost+found` is in the root of a new disk.
  */
-const EXPECTED = new Set([...FILES, 'emulators', 'packages', 'tools', 'lost+found'])
+const EXPECTED = new Set([...FILES, 'emulators', 'packages', ARTIFACTS_FOLDER, 'tools', 'lost+found'])
 
 const OF_OTHERS = 0o077
 const WRITTEN_BY_ALL = 0o002

@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Log } from '../../log.ts'
 import { parseObject } from '../../parse-object.ts'
-import type { RunnerEndpoint } from '../../platform/runner/runner-connection.ts'
+import type { RunnerEndpoint } from '../../platform/runner/runner-request.ts'
 import { EXIT } from './start-error.ts'
 
 export type RunnerCommand = {
@@ -89,9 +89,10 @@ export class RunnerChild {
   }
 
   #endpoint(line: string, secret: string): RunnerEndpoint | undefined {
-    const { listening: url } = parseObject(line) ?? {}
+    const { listening: url, socket } = parseObject(line) ?? {}
     // Only an address on this machine is accepted, because the secret is sent there.
-    if (typeof url === 'string' && /^http:\/\/127\.0\.0\.1:\d+\/?$/.test(url)) return { url, secret }
+    if (typeof url === 'string' && /^http:\/\/127\.0\.0\.1:\d+\/?$/.test(url))
+      return { url, secret, ...(typeof socket === 'string' && { socket }) }
     this.kill('did not write its address first')
     return undefined
   }

@@ -27,3 +27,16 @@ export function reasonOf(error: unknown): string {
   const { syscall, code, message } = error as NodeJS.ErrnoException
   return syscall !== undefined && code !== undefined ? code : message.replace(/\.$/, '')
 }
+
+/** SQLite's result code of a full disk (sqlite.org/rescode.html). */
+const SQLITE_FULL = 13
+
+/** The error of a start for which the disk has too little space. Undefined for any other error. */
+export function fullDisk(error: unknown): StartError | undefined {
+  const { code, errcode } = error as { code?: string; errcode?: number }
+  if (code !== 'ENOSPC' && code !== 'EDQUOT' && errcode !== SQLITE_FULL) return undefined
+  return new StartError(
+    `The disk of the data folder is full (${(error as Error).message.replace(/\.$/, '')}). Free some space, or set TOOLRACK_DATA to a folder on another disk.`,
+    EXIT.unwritableData,
+  )
+}

@@ -18,6 +18,8 @@ const HOSTS_OF_MODULES = {
 const CALL_LIMITS: Section = {
   timeout_seconds: { variable: 'TOOLRACK_CALL_TIMEOUT_SECONDS' },
   memory_limit_mb: { variable: 'TOOLRACK_CALL_MEMORY_MB' },
+  calls_per_minute: { variable: 'TOOLRACK_USER_CALLS_PER_MINUTE' },
+  concurrent_calls: { variable: 'TOOLRACK_USER_CALLS_AT_ONCE' },
 }
 
 /** The keys in the configuration file of Ralph's tools, another program whose settings this service also accepts. */

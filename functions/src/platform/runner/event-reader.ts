@@ -2,16 +2,17 @@ import { parseObject } from '../../parse-object.ts'
 import { cutMember } from '../../json/cut-member.ts'
 import { JsonText } from '../../json/json-text.ts'
 import { invalid, LineSplitter } from './line-splitter.ts'
+import { ANSWER_BYTES_MAX } from './runner-request.ts'
 import type { PrintedLog, RunnerEvent, RunnerListener } from '../../catalog/definitions/runner.ts'
 
 export const EVENTS_TYPE = 'application/x-ndjson'
 
 /** The most bytes of one line. The longest line is the outcome. It can be as long as the answer to a call without events. */
-const LINE_BYTES_MAX = 2_097_152
+const LINE_BYTES_MAX = ANSWER_BYTES_MAX['/invoke'] + 64
 
 /**
  * The most bytes of all lines together, except lines about progress. The lines are not kept. The limit is against a runner whose
- * answer never ends.
+ * answer never ends. The values of a generator are together no larger than a result: 9 MiB as JSON.
  */
 const EVENTS_BYTES_MAX = 16_777_216
 
@@ -19,6 +20,8 @@ const EVENTS_BYTES_MAX = 16_777_216
 const PRINTED_BYTES_MAX = 65_536
 
 const THE_OUTCOME = 'the outcome'
+/** How the runner begins the line of the outcome. */
+const OUTCOME_START = '{"event":"outcome",'
 
 /**
  * Reads a runner's answer that contains events, line by line. The bytes may arrive in parts of any size. Throws if the answer is
@@ -57,9 +60,14 @@ export class EventReader {
    * has sent no outcome.
    */
   end(): string {
-    this.#lines.end()
+    this.endOfLines()
     if (this.#outcome === undefined) throw invalid('it has no outcome')
     return this.#outcome
+  }
+
+  /** Throws if the events have ended in the middle of a line. */
+  endOfLines(): void {
+    this.#lines.end()
   }
 
   #endLine(text: string): Promise<void> | undefined {
@@ -85,6 +93,8 @@ export class EventReader {
 
 /** Reads the event in a line. Values stay texts, because parsing them may take tens of milliseconds. */
 function eventIn(line: string): RunnerEvent | typeof THE_OUTCOME | undefined {
+  // The outcome may have images of megabytes, so it is parsed only once, when its fields are read.
+  if (line.startsWith(OUTCOME_START)) return THE_OUTCOME
   const { rest, cut } = cutMember(line, 'value') ?? { rest: '' }
   const { event, text, fraction } = parseObject(rest) ?? {}
   if (event === 'outcome') return THE_OUTCOME

@@ -1,6 +1,7 @@
 import { parseObject } from '../../parse-object.ts'
 import { ISOLATION_LEVELS, type RunnerAway, type RunnerHealth } from '../../catalog/definitions/runner.ts'
-import { credentialFor, refusalBy, type RunnerEndpoint } from './runner-connection.ts'
+import { credentialFor } from './runner-connection.ts'
+import { refusalBy, type RunnerEndpoint } from './runner-request.ts'
 
 export const HEALTH_PATIENCE = {
   /** The most milliseconds for one answer. */

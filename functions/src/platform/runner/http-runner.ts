@@ -3,6 +3,7 @@ import { withinMs } from '../../within-ms.ts'
 import { sentContent } from '../../catalog/definitions/module-content.ts'
 import { noCheck } from '../../catalog/definitions/runner.ts'
 import type {
+  ArgumentFile,
   ForgottenModule,
   LockedContent,
   ModuleCheck,
@@ -19,7 +20,7 @@ import { checkBody, readCheck } from './read-check.ts'
 import { HEALTH_PATIENCE, healthProbe, type HealthProbe } from './health-probe.ts'
 import { cancelled, readOutcome, unavailable, uncertain, WANTS_SOURCE } from './read-outcome.ts'
 import { RunnerConnections } from './runner-connection.ts'
-import type { NoAnswer, RunnerAnswer, RunnerEndpoint } from './runner-connection.ts'
+import type { NoAnswer, RunnerAnswer, RunnerEndpoint } from './runner-request.ts'
 
 /** The endpoint to which requests are sent now, or the reason why there is none. */
 export type PresentEndpoint = RunnerEndpoint | RunnerAway
@@ -151,12 +152,15 @@ export class HttpRunner implements Runner {
         error: `Nothing was run: ${endpoint.reason}`,
         retryAfterSeconds: 1,
       }
-    const { minIsolation, memoryBytes, resultBytesMax: outputBytes, listen, ...fields } = call
+    const { minIsolation, memoryBytes, resultBytesMax: outputBytes, listen, attached, ...fields } = call
     const stream = listen ? true : undefined
-    const body = JSON.stringify({ ...fields, stream, limits: { outputBytes, memoryBytes, minIsolation } })
+    const limits = { outputBytes, memoryBytes, minIsolation }
+    const body = JSON.stringify({ ...fields, stream, limits, attached: attached?.map(inBase64) })
     const deadlineMs = Math.max(1, Math.ceil(endMs - performance.now()))
     const events = new EventReader(listen)
-    const request = { path: '/invoke', body, deadlineMs, signal, events } as const
+    // A call that sends its source or files is large, and a listener may make its connection wait. They go alone.
+    const isOfBatch = !listen && !attached && !('sha256' in call && ('source' in call || 'files' in call))
+    const request = { path: '/invoke', body, deadlineMs, signal, events, isOfBatch } as const
     const answer = await this.#connections.post(endpoint, request)
     const outcome = withLog(outcomeOf(answer), events)
     // If the caller disconnected before the runner was reached, nothing is wrong with the endpoint, so it is not reported as
@@ -164,6 +168,11 @@ export class HttpRunner implements Runner {
     if (outcome !== WANTS_SOURCE && !signal.aborted && isFailed(answer)) this.#options.failed?.(endpoint)
     return outcome
   }
+}
+
+function inBase64({ pointer, name, bytes }: ArgumentFile) {
+  const { buffer, byteOffset, byteLength } = bytes
+  return { pointer, name, data: Buffer.from(buffer, byteOffset, byteLength).toString('base64') }
 }
 
 const NO_LOCK =

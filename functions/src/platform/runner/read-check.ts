@@ -9,7 +9,7 @@ import { isPackageLock } from '../../catalog/definitions/package-lock.ts'
 import type { ModuleCheck } from '../../catalog/definitions/runner.ts'
 import { either, isNull, isText, listOf, object, recordOf, type Test } from '../../value-shape.ts'
 import { isCode, reasonIn, sentence } from './read-outcome.ts'
-import type { NoAnswer, RunnerAnswer } from './runner-connection.ts'
+import type { NoAnswer, RunnerAnswer } from './runner-request.ts'
 
 /** The most characters of a name that a runner reads. Every valid module name is shorter. */
 const NAME_CHARACTERS_MAX = 128
@@ -117,8 +117,11 @@ const isSpec: Test<CheckedSpec> = either(
     derived: listOf(isText),
     annotations: either(isJsonObject, isNull),
     timeoutSeconds: either(isNumber, isNull),
+    limits: either(either(isJsonObject, isNull), isMissing),
     secrets: listOf(isText),
     network: listOf(isText),
+    reuse: either(either(isNumber, isNull), isMissing),
+    onFailure: either(either(isJsonObject, isNull), isMissing),
     kinds: either(recordOf(listOf(isText)), isMissing),
   }),
   object({ ...ANY_SPEC, accepted: (value): value is false => value === false, name: either(isText, isNull) }),

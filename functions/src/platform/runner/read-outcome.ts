@@ -1,8 +1,9 @@
-import { ERROR_CODES, type ErrorCode } from '@toolrack/contract'
+import { ERROR_CODES, FAILURE_KINDS, type ErrorCode } from '@toolrack/contract'
 import { cutMember } from '../../json/cut-member.ts'
 import { parseObject } from '../../parse-object.ts'
 import { ISOLATION_LEVELS, type RunnerFailure, type RunnerOutcome } from '../../catalog/definitions/runner.ts'
-import type { RunnerAnswer } from './runner-connection.ts'
+import { readContent } from './read-content.ts'
+import type { RunnerAnswer } from './runner-request.ts'
 
 /** Stands for the outcome if the runner needs the source of the module first. Then nothing was run. */
 export const WANTS_SOURCE = 'wants the source'
@@ -20,7 +21,9 @@ export function readOutcome(answer: RunnerAnswer): RunnerOutcome | typeof WANTS_
  * take tens of milliseconds and the runner has parsed it already.
  */
 function ran(answered: string): RunnerOutcome | undefined {
-  const { rest, cut: json } = cutMember(answered, 'value') ?? { rest: '' }
+  // Images may have megabytes. Parsing the answer with them takes twice as long as parsing them alone.
+  const outer = answered.includes('"content":[') ? cutMember(answered, 'content') : { rest: answered }
+  const { rest, cut: json } = cutMember(outer?.rest ?? '', 'value') ?? { rest: '' }
   const body = parseObject(rest) ?? {}
   const isolation = ISOLATION_LEVELS.find((level) => level === body['isolation'])
   const { wallMs, cpuMs, maxRssBytes } = fields(body['usage'])
@@ -32,13 +35,36 @@ function ran(answered: string): RunnerOutcome | undefined {
     isolation,
     usage: { wallMs, cpuMs, maxRssBytes },
     log: { text: printed, truncated: truncated === true },
+    ...(typeof body['reused'] === 'number' && { reused: body['reused'] }),
   }
   const { outcome, code, error, text } = body
   if (outcome === 'failure')
-    return isCode(code) && typeof error === 'string' ? { ...facts, code, error } : undefined
-  if (outcome !== 'success') return undefined
-  if (json !== undefined) return { ...facts, json }
-  return typeof text === 'string' ? { ...facts, text } : undefined
+    return isCode(code) && typeof error === 'string'
+      ? { ...facts, code, error, ...kindOf(code, body['kind']) }
+      : undefined
+  const made =
+    outcome === 'success'
+      ? readContent(outer?.cut === undefined ? body['content'] : parsed(outer.cut))
+      : undefined
+  if (!made) return undefined
+  const returned = made.length > 0 ? { ...facts, made } : facts
+  if (json !== undefined) return { ...returned, json }
+  return typeof text === 'string' ? { ...returned, text } : undefined
+}
+
+/** The kind of an exception. A value that is no kind is left out, because it does not make the answer less true. */
+function kindOf(code: ErrorCode, value: unknown): Pick<RunnerFailure, 'kind'> {
+  const kind = FAILURE_KINDS.find((one) => one === value)
+  return code === 'TOOL_RAISED' && kind && kind !== 'generic' ? { kind } : {}
+}
+
+/** The value of a JSON text. Null if it is not JSON. */
+function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json)
+  } catch {
+    return null
+  }
 }
 
 /** The outcome of a call to which the runner, or a proxy in front of it, has answered with an error. */

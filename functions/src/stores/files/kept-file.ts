@@ -70,6 +70,7 @@ const isDefinition = object<ToolDefinition>({
   tags: either(listOf(isText), isMissing),
   annotations: either(isSmallObject, isMissing),
   limits: either(isSmallObject, isMissing),
+  onFailure: either(isSmallObject, isMissing),
   sealed: either(isFlag, isMissing),
 })
 

@@ -2,14 +2,14 @@ import { randomUUID } from 'node:crypto'
 import type { DocumentReference, DocumentSnapshot, Query, Transaction } from 'firebase-admin/firestore'
 import { AGES, type Age, type KeptName, type LayerChanges } from '../../catalog/definitions/layer-changes.ts'
 import type { RecordKind } from '../../catalog/definitions/layer-changes.ts'
-import type { FoundDefinition, LayerWrite } from '../../catalog/definitions/layer-write.ts'
-import { moduleSummary, storedDefinition } from '../../catalog/definitions/stored-records.ts'
+import type { FoundDefinition, FoundModule, LayerWrite } from '../../catalog/definitions/layer-write.ts'
+import { moduleSummary, parseRevocation, storedDefinition } from '../../catalog/definitions/stored-records.ts'
 import type { SchemaCompilers } from '../../catalog/schemas/schema-compilers.ts'
 import { foreignDefinition } from './foreign-documents.ts'
 import { itemsOf, modulesOf, recordOf, versionsOf } from './layer-paths.ts'
 import { readLayerState } from './read-layer-state.ts'
 import { foundDocument, itemDocument, keptItem } from './stored-documents.ts'
-import { keptModule, keptName, moduleDocument } from './stored-documents.ts'
+import { keptModule, keptName, moduleDocument, type ModuleDocument } from './stored-documents.ts'
 import { writeChanges, type ForeignDocument } from './write-changes.ts'
 
 /**
@@ -57,7 +57,7 @@ export class FirestoreWrite<Result> {
 
     const { state, uncounted } = await readLayerState(transaction, layer, document)
     const stored = isOfModule && found[0] ? moduleDocument(found[0]) : undefined
-    const module = stored && { kept: keptModule(stored), summary: moduleSummary(stored, state.epoch) }
+    const module = stored && foundModule(stored, state.epoch)
     const [first, ...rest] = isOfModule ? this.#items(write.definitions(module)) : []
     const items = isOfModule ? (first ? await transaction.getAll(first, ...rest) : []) : found
     const foreign = new Map<string, ForeignDocument>()
@@ -97,6 +97,13 @@ export class FirestoreWrite<Result> {
     foreign.set(snapshot.id, { snapshot, definition: stored })
     return { stored, isForeign: true }
   }
+}
+
+function foundModule(stored: ModuleDocument, epoch: string): FoundModule {
+  const summary = moduleSummary(stored, epoch)
+  const { granted } = stored
+  const revocation = !summary && typeof granted === 'string' ? parseRevocation(granted) : undefined
+  return { kept: keptModule(stored), summary, revocation }
 }
 
 /**

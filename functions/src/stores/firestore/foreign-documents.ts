@@ -17,7 +17,7 @@ const TOOL_KEYS = ['function', 'description', 'desc', 'defs', 'spec', ...SCHEMA_
  * ignored.
  */
 const KEYS =
-  'type function name id toolName description desc runner workflowName category tags annotations limits sealed'.split(
+  'type function name id toolName description desc runner workflowName category tags annotations limits onFailure sealed'.split(
     ' ',
   )
 const FLAT_KEYS = [...KEYS, 'title', 'defs', 'spec', ...SCHEMA_KEYS]

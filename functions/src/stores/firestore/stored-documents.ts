@@ -8,7 +8,7 @@ import {
 } from '../../catalog/definitions/layer-changes.ts'
 import type { ModuleContent } from '../../catalog/definitions/module-content.ts'
 import type { LayerState } from '../../catalog/definitions/layer-state.ts'
-import { RECORD_BYTES, recordBytes } from '../../catalog/definitions/layer-totals.ts'
+import { recordBytes } from '../../catalog/definitions/layer-totals.ts'
 import { either, isNull, isText, listOf, object, type Test } from '../../value-shape.ts'
 import type {
   DefinitionRecord,
@@ -165,8 +165,9 @@ export function keptItem({ name, text, versions, sizes }: ItemDocument): KeptNam
 
 export function keptModule(module: ModuleDocument): KeptName {
   const { name, sha256, tools, report, granted = null, versions, sizes } = module
-  const isDeleted = sha256 === null
-  const ownBytes = isDeleted ? RECORD_BYTES : recordBytes(report, JSON.stringify(tools), granted)
+  const isDeleted = sha256 === null && granted === null
+  const ownBytes =
+    sha256 === null ? recordBytes(granted) : recordBytes(report, JSON.stringify(tools), granted)
   const bytes = recordBytes(report)
   const sized = versions.map((version, index) => ({ ...version, bytes: sizes?.[index] ?? bytes }))
   return { kind: 'module', name, isDeleted, ownBytes, versions: sized }

@@ -124,7 +124,8 @@ function versionOf({ kind, record }: VersionContent): DefinitionVersionRecord | 
 }
 
 /**
- * The documents with contents and locks of modules that a transaction changes. If `keptBy` becomes empty, the document has to be removed.
+ * The documents with contents and locks of modules that a transaction changes. If `keptBy` becomes empty, the document has to be
+ * removed.
  */
 async function changedBlobs(
   transaction: Transaction,

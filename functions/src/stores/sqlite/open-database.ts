@@ -7,9 +7,10 @@ import { openDatabaseFile, type DatabaseKind } from './database-file.ts'
  * version is past if a newer version or a deletion has replaced it. Only past versions are removed to make room, so only they
  * have an index by age. Past versions of definitions are listed in a separate table, because a mark in their rows would cause a
  * second write of each row. `tokens` is what `storedTokens` writes, or null if they were not counted. If `has_files` is 1,
- * `source` is the JSON of several files (`keptText`). The lock of a module's packages is a
- * row of `blobs` too: its `sha256` is the lock's key (`lockKey`), and `source` is its text. `environment` is the digest of the lock,
- * and `granted` is what `grantsText` writes.
+ * `source` is the JSON of several files (`keptText`). The lock of a module's packages is a row of `blobs` too: its `sha256` is
+ * the lock's key (`lockKey`), and `source` is its text. `environment` is the digest of the lock, and `granted` is what
+ * `grantsText` writes. A row of `modules` without a `sha256` is a deleted module: its `granted` is what `revocationText` writes.
+ * Other deleted modules have no row.
  */
 const SCHEMA = `
   CREATE TABLE layers (

@@ -1,5 +1,7 @@
+import { isJsonObject, parsedJson } from '@toolrack/contract'
 import type { DatabaseSync } from 'node:sqlite'
 import { factsText, keptCall, LOG_BOUNDS, LOG_KEPT_MS, logBytes } from '../../calls/invocation-logs.ts'
+import type { PrintedLog } from '../../catalog/definitions/runner.ts'
 import type {
   CallsQuery,
   FoundCall,
@@ -8,6 +10,8 @@ import type {
   LogBounds,
 } from '../../calls/invocation-logs.ts'
 import { openWith } from './database-file.ts'
+import { NewestLines } from './newest-lines.ts'
+import { asPart } from '../../running-work.ts'
 import { inTransaction, isFull, prepareAll, tablesVersion } from './transaction.ts'
 
 /** The version of the tables. The calls in a file of an older version are lost, because a call is kept only for a day. */
@@ -71,7 +75,8 @@ const LENGTHEN_JOURNAL = `
 `
 
 const SQL = {
-  keep: `INSERT INTO logs (uid, id, at, kept_until, bytes, tool, code, workflow, facts, truncated, text)
+  // A killed process may have left a call that is already in the database.
+  keep: `INSERT OR IGNORE INTO logs (uid, id, at, kept_until, bytes, tool, code, workflow, facts, truncated, text)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   find: 'SELECT facts, text, truncated FROM logs WHERE uid = ? AND id = ? AND kept_until > ?',
   page: `SELECT facts FROM logs WHERE uid = $uid AND at >= $since AND (at, id) < ($at, $id) AND kept_until > $now
@@ -91,14 +96,38 @@ type Row = { readonly facts: string; readonly text: string; readonly truncated: 
 const AFTER_ALL = '~'
 
 /**
- * The calls of the last day with their logs, in a separate file. No call waits for the disk, so a power cut may lose the last
- * logs. New logs use the pages of removed logs, so the file is not much larger than the bound for all logs.
+ * How many bytes of calls wait for one transaction, as `logBytes` counts them: about seventy calls that print nothing. For each of
+ * them, a common transaction takes a tenth of the time of a transaction of its own.
+ */
+const TOGETHER_BYTES = 64 * 1024
+/** A call with more bytes than these is written into the database at once, so that its text is not written twice. */
+const ALONE_BYTES = 8 * 1024
+
+/** A call that is kept for its user. `facts` is its `factsText`, which is made only once. */
+type NewCall = {
+  readonly uid: string
+  readonly call: InvocationLog
+  readonly facts: string
+  /** The time until which the call is kept, in milliseconds since 1970. */
+  readonly untilMs: number
+}
+
+/**
+ * The calls of the last day with their logs, in a database of their own. No call waits for the disk, so a power cut may lose the
+ * last logs. New logs use the pages of removed logs, so the file is not much larger than the bound for all logs.
+ *
+ * A call is kept as a line in a second file (`NewestLines`). Before a read, all lines become rows of the database.
  */
 export class SqliteInvocationLogs implements InvocationLogs {
   readonly #database: DatabaseSync
   readonly #statements: ReturnType<typeof prepareAll<keyof typeof SQL>>
+  readonly #newest: NewestLines
   readonly #now: () => number
   readonly #bounds: LogBounds
+  /** The calls that are not in the database yet, the oldest first. */
+  #waiting: NewCall[]
+  #waitingBytes = 0
+  #timer: NodeJS.Timeout | undefined
 
   constructor(
     path: string,
@@ -108,28 +137,30 @@ export class SqliteInvocationLogs implements InvocationLogs {
     this.#bounds = bounds
     this.#database = openWith(path, makeLogTables)
     this.#statements = prepareAll(this.#database, SQL)
+    this.#newest = new NewestLines(path)
+    this.#waiting = this.#newest.left.flatMap((text) => callIn(text) ?? [])
+    this.#moveIfPossible()
   }
 
-  keep = async (uid: string, log: InvocationLog): Promise<void> => {
-    await Promise.resolve()
-    for (;;) {
-      try {
-        inTransaction(this.#database, 'IMMEDIATE', () => this.#keep(uid, log))
-        return
-      } catch (error) {
-        if (!isFull(error) || !this.#makeRoom(logBytes(log))) throw error
-      }
+  keep = (uid: string, call: InvocationLog): Promise<void> => {
+    try {
+      this.#keep(uid, call)
+      return KEPT
+    } catch (error) {
+      return Promise.reject(error)
     }
   }
 
   find = async (uid: string, invocationId: string): Promise<InvocationLog | undefined> => {
     await Promise.resolve()
+    this.#moveIfPossible()
     const row = this.#statements.find.get(uid, invocationId, this.#now()) as Row | undefined
     return row && keptCall(row.facts, { text: row.text, truncated: row.truncated === 1 })
   }
 
   page = async (uid: string, query: CallsQuery): Promise<readonly FoundCall[]> => {
     await Promise.resolve()
+    this.#moveIfPossible()
     const { tool = null, outcome, workflow = null, since = '', before, limit } = query
     const isWhole = outcome === 'success' || outcome === 'failure'
     const rows = this.#statements.page.all({
@@ -148,22 +179,91 @@ export class SqliteInvocationLogs implements InvocationLogs {
   }
 
   close = (): Promise<void> => {
+    this.#moveIfPossible()
+    if (this.#waiting.length === 0) this.#newest.wipe()
+    this.#newest.close()
     this.#database.close()
     return Promise.resolve()
   }
 
-  #keep(uid: string, log: InvocationLog): void {
-    const { forget, keep, dropOldest, userSum, wholeSum } = this.#statements
+  #keep(uid: string, call: InvocationLog): void {
+    // The last attempts to move the calls have failed. This attempt throws the reason.
+    if (this.#waitingBytes > 2 * TOGETHER_BYTES) this.#move()
+    const facts = factsText(call)
+    const bytes = logBytes(call, facts)
+    const kept = { uid, call, facts, untilMs: this.#now() + LOG_KEPT_MS }
+    const isLine = bytes <= ALONE_BYTES && this.#newest.add(textOf(kept))
+    this.#waiting.push(kept)
+    this.#waitingBytes += bytes
+    if (!isLine) this.#move()
+    else if (this.#waitingBytes > TOGETHER_BYTES) this.#moveSoon()
+  }
+
+  /** Moves the waiting calls into the database when this call has been answered. */
+  #moveSoon(): void {
+    this.#timer ??= setTimeout(() => asPart('the calls of the last day', () => this.#moveIfPossible()), 1)
+  }
+
+  /** Moves the waiting calls into the database, unless it cannot take them now. Then they go on waiting. */
+  #moveIfPossible(): void {
+    try {
+      this.#move()
+    } catch {
+      // `keep` throws the reason when too many calls wait.
+    }
+  }
+
+  /** Moves the waiting calls into the database. If it throws, the remaining calls go on waiting. */
+  #move(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    if (this.#waiting.length === 0) return
+    try {
+      inTransaction(this.#database, 'IMMEDIATE', () => this.#addAll(this.#waiting))
+      this.#moved(this.#waiting.length)
+    } catch (error) {
+      if (!isFull(error)) throw error
+      // The journal of a transaction with one call needs no room on the disk.
+      while (this.#waiting.length > 0) {
+        this.#moveFirst()
+        this.#moved(1)
+      }
+    }
+  }
+
+  #moved(count: number): void {
+    this.#waiting.splice(0, count)
+    this.#waitingBytes = this.#waiting.reduce((sum, { call, facts }) => sum + logBytes(call, facts), 0)
+    if (this.#waiting.length === 0) this.#newest.clear()
+  }
+
+  /** Moves the oldest waiting call. If the disk is full, other calls are dropped for it. */
+  #moveFirst(): void {
+    const [first] = this.#waiting
+    if (!first) return
+    for (;;) {
+      try {
+        return inTransaction(this.#database, 'IMMEDIATE', () => this.#addAll([first]))
+      } catch (error) {
+        if (!isFull(error) || !this.#makeRoom(logBytes(first.call, first.facts))) throw error
+      }
+    }
+  }
+
+  #addAll(calls: readonly NewCall[]): void {
     const nowMs = this.#now()
-    forget.run(nowMs)
-    const { invocationId, at, tool, code, workflow } = log
-    const { text, truncated } = log.log ?? { text: '', truncated: false }
-    const bytes = logBytes(log)
+    this.#statements.forget.run(nowMs)
+    for (const call of calls) if (call.untilMs > nowMs) this.#add(call)
+  }
+
+  #add({ uid, call, facts, untilMs }: NewCall): void {
+    const { keep, dropOldest, userSum, wholeSum } = this.#statements
+    const { invocationId, at, tool, code, workflow } = call
+    const { text, truncated } = call.log ?? { text: '', truncated: false }
+    const bytes = logBytes(call, facts)
     // Old logs are removed first, so that the new one can use their pages.
     while (sum(userSum.get(uid)) + bytes > this.#bounds.userBytes && dropOldest.get(uid)) continue
     while (sum(wholeSum.get()) + bytes > this.#bounds.allBytes && this.#dropOfMost() > 0) continue
-    const untilMs = nowMs + LOG_KEPT_MS
-    const facts = factsText(log)
     keep.run(uid, invocationId, at, untilMs, bytes, tool, code, workflow, facts, Number(truncated), text)
   }
 
@@ -189,6 +289,55 @@ export class SqliteInvocationLogs implements InvocationLogs {
   }
 }
 
+const KEPT = Promise.resolve()
+
+function textOf({ uid, call: { log }, facts, untilMs }: NewCall): string {
+  const printed = log === null ? '' : `,"log":${JSON.stringify(log)}`
+  return `{"uid":${JSON.stringify(uid)},"until":${untilMs},"facts":${facts}${printed}}`
+}
+
+/** Reads the text of a call that a killed process has left. Undefined for a damaged line, which would stop the whole history. */
+function callIn(text: string): NewCall | undefined {
+  const line = parsedJson(text)
+  if (!isJsonObject(line) || !isJsonObject(line['facts'])) return undefined
+  const { uid, until, facts, log } = line
+  const isWhole = Object.entries(IS_RIGHT).every(([name, isRight]) => isRight(facts[name]))
+  if (typeof uid !== 'string' || !Number.isSafeInteger(until) || !isWhole) return undefined
+  if (facts['hasLog'] === true ? !isPrinted(log) : log !== undefined) return undefined
+  const call = keptCall(JSON.stringify(facts), isPrinted(log) ? log : { text: '', truncated: false })
+  return { uid, call, facts: factsText(call), untilMs: Number(until) }
+}
+
+const isText = (value: unknown): boolean => typeof value === 'string'
+const isTextOrNull = (value: unknown): boolean => value === null || isText(value)
+const isObjectOrNull = (value: unknown): boolean => value === null || isJsonObject(value)
+const isFlag = (value: unknown): boolean => typeof value === 'boolean'
+
+/** Tells of each fact of a call whether a value has its type. */
+const IS_RIGHT: Readonly<Record<keyof FoundCall, (value: unknown) => boolean>> = {
+  invocationId: isText,
+  parentInvocationId: isTextOrNull,
+  tool: isTextOrNull,
+  digest: isTextOrNull,
+  revision: isTextOrNull,
+  at: isText,
+  durationMs: (value) => typeof value === 'number',
+  outcome: (value) => value === 'success' || value === 'failure',
+  code: isTextOrNull,
+  isolation: isTextOrNull,
+  usage: isObjectOrNull,
+  replayed: isFlag,
+  dryRun: isFlag,
+  workflow: isTextOrNull,
+  decision: isObjectOrNull,
+  artifacts: (value) => value === undefined || (Array.isArray(value) && value.every(isText)),
+  hasLog: isFlag,
+}
+
+function isPrinted(log: unknown): log is PrintedLog {
+  return isJsonObject(log) && isText(log['text']) && isFlag(log['truncated'])
+}
+
 function sum(row: unknown): number {
   return (row as { bytes: number } | undefined)?.bytes ?? 0
 }
@@ -199,7 +348,9 @@ function sum(row: unknown): number {
  * another version of the service has made the file.
  */
 function makeLogTables(database: DatabaseSync): void {
-  database.exec('PRAGMA journal_mode = PERSIST; PRAGMA synchronous = OFF;')
+  database.exec(
+    `PRAGMA journal_mode = PERSIST; PRAGMA journal_size_limit = ${JOURNAL_BYTES}; PRAGMA synchronous = OFF;`,
+  )
   if (tablesVersion(database) !== SCHEMA_VERSION) {
     if (database.prepare('SELECT name FROM sqlite_schema').get())
       throw new Error('the file is of another version')

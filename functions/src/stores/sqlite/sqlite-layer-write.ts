@@ -11,8 +11,10 @@ import type {
 import { lockKey } from '../../catalog/definitions/package-lock.ts'
 import { newLayerState } from '../../catalog/definitions/layer-state.ts'
 import { NO_TOTALS, RECORD_BYTES, recordBytes } from '../../catalog/definitions/layer-totals.ts'
-import type { FoundDefinition, LayerWrite } from '../../catalog/definitions/layer-write.ts'
-import { storedDefinition, type DefinitionRecord } from '../../catalog/definitions/stored-records.ts'
+import type { FoundDefinition, FoundModule, LayerWrite } from '../../catalog/definitions/layer-write.ts'
+import type { ModuleSummary } from '../../catalog/definitions/module-store.ts'
+import { parseRevocation, storedDefinition } from '../../catalog/definitions/stored-records.ts'
+import type { DefinitionRecord } from '../../catalog/definitions/stored-records.ts'
 import { sqliteLayer } from './sqlite-layer.ts'
 import type { Statements, StoreRow } from './statements.ts'
 
@@ -34,7 +36,7 @@ export class SqliteLayerWriter {
     const known = layer.state()
     const state = known ?? newLayerState()
     const kept = write.module === undefined ? undefined : this.#kept(key, 'module', write.module)
-    const module = kept && { kept, summary: layer.module(kept.name) }
+    const module = kept && this.#module(key, kept, layer.module(kept.name))
     const names = write.definitions(module)
     const found = names.map((name): [string, FoundDefinition] => {
       const record = layer.definition(name)
@@ -51,6 +53,11 @@ export class SqliteLayerWriter {
     return result
   }
 
+  #module(key: string, kept: KeptName, summary: ModuleSummary | undefined): FoundModule {
+    const row = this.#statements.revocation.get(key, kept.name) as { granted: string } | undefined
+    return { kept, summary, revocation: row && parseRevocation(row.granted) }
+  }
+
   /** A definition, with only those of its versions that a write of this definition affects. */
   #partial(key: string, { name, text, revision }: DefinitionRecord): KeptName {
     const bytes = recordBytes(text)
@@ -59,7 +66,7 @@ export class SqliteLayerWriter {
     return { kind: 'definition', name, isDeleted: text === null, ownBytes: bytes, versions, isPartial: true }
   }
 
-  /** A name with all its versions. If it is a deleted module, it has versions but no row in `modules`. */
+  /** A name with all its versions. If it is a deleted module without a revocation, it has versions but no row in `modules`. */
   #kept(key: string, kind: RecordKind, name: string): KeptName | undefined {
     const { definitionName, moduleName, keptVersions, keptModuleVersions } = this.#statements
     const isDefinition = kind === 'definition'
@@ -135,8 +142,10 @@ export class SqliteLayerWriter {
     if (content?.kind === 'module') {
       const { revision, sha256, environment = null, granted = null, updatedAt, updatedBy } = content.record
       const tools = JSON.stringify(content.record.tools)
-      if (sha256 === null || !content.module) deleteModule.run(key, name)
-      else {
+      if (sha256 === null || !content.module) {
+        if (granted === null) deleteModule.run(key, name)
+        else putModule.run(key, name, revision, '', null, '', granted, '', updatedAt, updatedBy)
+      } else {
         putBlob.run(key, sha256, keptText(content.module), Number(content.module.files !== undefined))
         if (environment !== null && content.lock !== undefined)
           putLock.run(key, lockKey(sha256, environment), content.lock)
@@ -144,8 +153,8 @@ export class SqliteLayerWriter {
         putModule.run(key, name, revision, sha256, environment, tools, granted, report, updatedAt, updatedBy)
       }
       passModuleVersion.run(key, name)
-      const isDeletion = Number(sha256 === null)
-      addModuleVersion.run(key, name, revision, sha256, environment, tools, updatedAt, updatedBy, isDeletion)
+      const isPast = Number(sha256 === null && granted === null)
+      addModuleVersion.run(key, name, revision, sha256, environment, tools, updatedAt, updatedBy, isPast)
     }
     if (content?.kind === 'grants') this.#statements.putGranted.run(content.granted, key, name)
     for (const { revision } of forgotten) this.#statements.dropModuleVersion.run(key, name, revision)

@@ -56,8 +56,9 @@ const SQL = {
   addPast: 'INSERT INTO past_versions (layer, name, revision) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
   dropPast: 'DELETE FROM past_versions WHERE layer = ? AND name = ? AND revision = ?',
 
-  module: `SELECT ${MODULE}, report FROM modules WHERE layer = ? AND name = ?`,
-  modules: `SELECT ${MODULE} FROM modules WHERE layer = ? AND name > ? ORDER BY name LIMIT ?`,
+  module: `SELECT ${MODULE}, report FROM modules WHERE layer = ? AND name = ? AND sha256 <> ''`,
+  modules: `SELECT ${MODULE} FROM modules WHERE layer = ? AND name > ? AND sha256 <> '' ORDER BY name LIMIT ?`,
+  revocation: "SELECT granted FROM modules WHERE layer = ? AND name = ? AND sha256 = ''",
   putModule: `INSERT INTO modules (layer, name, revision, sha256, environment, tools, granted, report, updated_at, updated_by)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET revision = excluded.revision, sha256 = excluded.sha256,

@@ -55,6 +55,19 @@ test('no event has a stored secret, and two events together have none', async ()
   })
 })
 
+test('a secret whose halves are before and after other values is not shown', async () => {
+  const events = [
+    value(`so ${HEAD}`),
+    value(5),
+    value({ a: 'b' }),
+    value(`${TAIL}, and so`),
+    value(5),
+    value('on'),
+  ]
+  const { value: values } = await heard(events, new StoredSecrets([SECRET]))
+  expect(values).toEqual(['so ', '[redacted]', 5, { a: 'b' }, '[redacted], and so', 5, 'on'])
+})
+
 test('without stored secrets, every event is as it is', async () => {
   const { value: values, progress } = await heard(EVENTS)
   expect(values).toEqual([`so ${HEAD}`, `${TAIL} it is`, { a: [SECRET] }, HEAD, '', `end ${HEAD}`])

@@ -15,7 +15,13 @@ import { resolveTool } from '../../../../functions/src/calls/pipeline/resolve-to
 import { endDryRun } from '../../../../functions/src/features/calling/dry-run.ts'
 import { keepCall } from '../../../../functions/src/calls/pipeline/keep-call.ts'
 import { RESULT_BYTES_MAX, runTool } from '../../../../functions/src/calls/pipeline/run-tool.ts'
-import { absentRunner } from '../../../../functions/src/catalog/definitions/runner.ts'
+import {
+  absentRunner,
+  type Runner,
+  type RunnerCall,
+  type RunnerOutcome,
+} from '../../../../functions/src/catalog/definitions/runner.ts'
+import { StoredSecrets } from '../../../../functions/src/redaction/stored-secrets.ts'
 import {
   boundResult,
   readRequest,
@@ -58,7 +64,7 @@ test.each([
   const { got, next } = inside()
   const call = receivedCall({ read })
   await readRequest(call, next)
-  expect(got).toEqual([{ ...call, request: REQUEST }])
+  expect(got).toEqual([{ ...call, request: REQUEST, readAtMs: expect.any(Number) }])
 })
 
 test('read the request: a call that cannot be read goes no further', async () => {
@@ -160,7 +166,7 @@ const decision = { effect: 'ask', owner: null, rule: 2, reason: 'Rule 2 says ask
 
 test('end a dry run: no inner step sees it, also if an approval is needed, and every other call goes on', async () => {
   const { got, next } = inside<Authorised>()
-  const step = endDryRun({ deadlineMsMax: 2_000 })
+  const step = endDryRun({ deadlineMsMax: 2_000, now: Date.now })
   const dry = { ...resolvedCall(ECHO, {}, { isDryRun: true }), decision }
   const { result, approval } = await step(dry, next)
   expect(got).toEqual([])
@@ -300,4 +306,48 @@ test('run the tool: what the runner answers is the outcome, with when to come ag
     log,
     retryAfterSeconds: 4,
   })
+})
+
+test('run the tool: the time in the queues of the service is taken from the deadline, and a call without any left is not sent', async () => {
+  const deadlines: number[] = []
+  const invoke: Runner['invoke'] = ({ deadlineMs }) => {
+    deadlines.push(deadlineMs)
+    return Promise.resolve({ text: 'ran' } as RunnerOutcome)
+  }
+  const run = runTool({ ...RUN_PARTS, runner: { invoke } })
+  const runner = { kind: 'python', module: 'm', sha256: 'a'.repeat(64) } as const
+  const call = resolvedCall({ ...tool('T'), runner, limits: { timeoutSeconds: 20 } })
+  const readAgo = (ms: number): Resolved => ({ ...call, readAtMs: performance.now() - ms })
+  await run(readAgo(0))
+  await run(readAgo(5_050))
+  await expect(run(readAgo(20_050))).rejects.toMatchObject({
+    code: 'SERVICE_BUSY',
+    message: 'The call of T waited in the service until its deadline of 20 s; nothing was run. Try again.',
+  })
+  expect(deadlines).toEqual([20_000, 15_000])
+})
+
+test('run the tool: the files of the call go to the runner, and what the tool has made is in the outcome', async () => {
+  const asked: unknown[] = []
+  const [usage, log] = [
+    { wallMs: 1, cpuMs: 2, maxRssBytes: 3 },
+    { text: '', truncated: false },
+  ]
+  const made = [
+    { type: 'image', mimeType: 'image/png', name: 'of a stored secret.png', bytes: Buffer.from('a') },
+    { type: 'file', mimeType: 'text/csv', name: 'b.csv', bytes: Buffer.from('b') },
+  ] as const
+  const invoke = (call: RunnerCall): Promise<RunnerOutcome> => {
+    asked.push(call.attached)
+    return Promise.resolve({ json: '{"image":1}', made, isolation: 'L2', usage, log } as const)
+  }
+  const runner = { kind: 'python', module: 'm', sha256: 'a'.repeat(64) } as const
+  const call = resolvedCall({ ...tool('T'), runner })
+  const attached = [{ pointer: '/a', name: 'a.csv', bytes: Buffer.from('x') }]
+  const run = runTool({ ...RUN_PARTS, runner: { ...RUN_PARTS.runner, invoke } })
+  expect(await run({ ...call, attached })).toMatchObject({ made })
+  const stored = new StoredSecrets(['a stored secret'])
+  const outcome = await run({ ...call, secrets: { values: { KEY: 'a stored secret' }, stored } })
+  expect(outcome.made?.map(({ name }) => name)).toEqual(['of [redacted].png', 'b.csv'])
+  expect(asked).toEqual([attached, undefined])
 })

@@ -43,6 +43,17 @@ test('others have a turn between the specs of a module, also where no check wait
   expect(seen.slice(0, 5)).toEqual(['spec', 'others', 'spec', 'others', 'spec'])
 })
 
+test('the limits of a spec are those of its definition', async () => {
+  const checked = checkedModule('"m:a"')
+  const limits = { callsPerMinute: 30, concurrent: 2 }
+  const tools = checked.tools.map((spec) => ({ ...spec, timeoutSeconds: 5, limits }))
+  const runner = { check: () => Promise.resolve({ ...checked, tools }) } as unknown as Runner
+  const compiler = { compile: () => Promise.resolve({ faults: [], unenforced: [] }) }
+  const module = { name: 'm', source: new Uint8Array(), tenant: 'ann' }
+  const { specs } = await admitModule(module, { runner, compiler })
+  expect(specs.map(({ admitted }) => admitted?.definition.limits)).toEqual([{ timeoutSeconds: 5, ...limits }])
+})
+
 const notInstalled = (name: string) => ({
   code: 'MODULE_BROKEN',
   kind: 'import_not_installed',

@@ -88,9 +88,104 @@ test.each<[string, JsonObject, string, RegExp]>([
   ['33 tags', { ...ours, tags: Array.from({ length: 33 }, (_, n) => `t${n}`) }, '/tags', /32/],
   ['a category that starts with a blank', { ...ours, category: ' x' }, '/category', /blank/],
   ['no time at all', { ...ours, limits: { timeoutSeconds: 0 } }, '/limits/timeoutSeconds', /0/],
+  [
+    'a call in two minutes',
+    { ...ours, limits: { callsPerMinute: 0.5 } },
+    '/limits/callsPerMinute',
+    /^must be an int$/,
+  ],
+  ['no call a minute', { ...ours, limits: { callsPerMinute: 0 } }, '/limits/callsPerMinute', /at least 1/],
+  ['too many at once', { ...ours, limits: { concurrent: 1_001 } }, '/limits/concurrent', /at most 1,000/],
   ['a text for sealed', { ...ours, sealed: 'true' }, '/sealed', /^must be a boolean$/],
 ])('%s is refused where it stands', async (_title, sent, pointer, message) => {
   expect(await faultsOf(sent)).toEqual([['DEFINITION_INVALID', pointer, expect.stringMatching(message)]])
+})
+
+/** A tool with the parameter `city` and this strategy. */
+const failing = (onFailure: JsonValue): JsonObject => ({
+  ...withFn({ parameters: { type: 'object', properties: { city: {} } } }),
+  onFailure,
+})
+const fallback = (more: JsonObject): JsonObject => failing({ fallbackTools: [{ name: 'b', ...more }] })
+
+test.each<[string, JsonObject, string, RegExp]>([
+  ['a text', failing('retry'), '/onFailure', /^must be an object$/],
+  ['an unknown key', failing({ retries: 1 }), '/onFailure/retries', /known are retry \{times, backoffMs/],
+  ['a kind in a kind', failing({ timeout: { network: {} } }), '/onFailure/timeout/network', /not known/],
+  ['no number of retries', failing({ retry: {} }), '/onFailure/retry/times', /is missing; it must be a/],
+  ['six retries', failing({ retry: { times: 6 } }), '/onFailure/retry/times', /<=5/],
+  ['half a retry', failing({ retry: { times: 0.5 } }), '/onFailure/retry/times', /int/],
+  [
+    'a wait of 31 s',
+    failing({ retry: { times: 1, backoffMs: 31_000 } }),
+    '/onFailure/retry/backoffMs',
+    /30000/,
+  ],
+  ['a wait below 0', failing({ retry: { times: 1, backoffMs: -1 } }), '/onFailure/retry/backoffMs', />=0/],
+  [
+    'a shorter deadline',
+    failing({ timeout: { retry: { times: 1, timeoutFactor: 0.5 } } }),
+    '/onFailure/timeout/retry/timeoutFactor',
+    />=1/,
+  ],
+  [
+    'six fallbacks',
+    failing({ fallbackTools: ['b', 'c', 'd', 'e', 'f', 'g'].map((name) => ({ name })) }),
+    '/onFailure/fallbackTools',
+    /^has more than 5 tools$/,
+  ],
+  [
+    'itself',
+    failing({ fallbackTools: [{ name: 'a' }] }),
+    '/onFailure/fallbackTools/0/name',
+    /is the tool itself/,
+  ],
+  [
+    'itself by its alias',
+    { ...withFn({ name: 'z:main' }), onFailure: { fallbackTools: [{ name: 'z__main' }] } },
+    '/onFailure/fallbackTools/0/name',
+    /is the tool itself or its alias/,
+  ],
+  [
+    'a fallback twice, once by its alias',
+    failing({ fallbackTools: [{ name: 'b:alt' }, { name: 'b__alt' }] }),
+    '/onFailure/fallbackTools/1/name',
+    /named twice/,
+  ],
+  [
+    'a fallback twice',
+    failing({ network: { fallbackTools: [{ name: 'b' }, { name: 'b' }] } }),
+    '/onFailure/network/fallbackTools/1/name',
+    /named twice/,
+  ],
+  [
+    'a parameter that it does not have',
+    fallback({ args: { town: 'place' } }),
+    '/onFailure/fallbackTools/0/args/town',
+    /not a parameter of this tool/,
+  ],
+  [
+    'a value for an argument',
+    fallback({ args: { town: 1 } }),
+    '/onFailure/fallbackTools/0/args/town',
+    /string/,
+  ],
+  ['a text for a question', failing({ ask: 'yes' }), '/onFailure/ask', /boolean/],
+])('a strategy for failures is refused at its place: %s', async (_title, sent, pointer, message) => {
+  expect(await faultsOf(sent)).toEqual([['DEFINITION_INVALID', pointer, expect.stringMatching(message)]])
+})
+
+test('a fallback with a name that is not allowed has the reason of a name', async () => {
+  expect(await faultsOf(fallback({ name: '9' }))).toMatchObject([
+    ['NAME_INVALID', '/onFailure/fallbackTools/0/name', expect.any(String)],
+  ])
+})
+
+test('a strategy for failures is kept as it was written', async () => {
+  const strategy = { retry: { times: 5, backoffMs: 30_000, timeoutFactor: 10 }, ask: true, degraded: false }
+  const fallbackTools = [{ name: 'b', args: { town: 'city' } }, { name: 'c' }]
+  const onFailure = { ...strategy, fallbackTools, timeout: { retry: { times: 0 } }, network: strategy }
+  expect(await parseDefinition(failing(onFailure))).toMatchObject({ definition: { onFailure } })
 })
 
 test.each<[string, JsonObject, string]>([

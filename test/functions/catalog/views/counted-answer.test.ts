@@ -112,7 +112,8 @@ describe.each(SHAPES)('a list of $dialect as $envelope', (shape) => {
           : atOnce(listAnswer(view, query, WORKFLOWS))
         for (const budget of [undefined, 1_000_000_000]) {
           const { placed, bill, ...answer } = await answerTo(tools, { ...shape, budget })
-          expect(answer).toEqual(plain)
+          const uncounted = answer.tools.map((place) => ({ ...place, tokens: undefined }))
+          expect({ ...answer, tools: uncounted }).toEqual(plain)
           expect([bill.short, bill.deferred, bill.dropped]).toEqual([0, 0, 0])
           expect(placed).toHaveLength(budget === undefined ? 0 : bill.full)
         }

@@ -40,6 +40,16 @@ test('an item carries the workflow of its runner, else the default one, and its 
   expect(items.map(({ workflowName: _workflowName, ...listed }) => listed)).toEqual(list(view).value)
 })
 
+test.each(ENVELOPES)('the places of the tools in a list of %s are those of their JSON', (envelope) => {
+  const view = catalogView({ file: ['a', 'b', 'c'].map((name) => tool(name, 'Tells 日本語.')) })
+  const { body, tools } = atOnce(listAnswer(view, { ...ALL, envelope }, WORKFLOWS))
+  const found = tools.map(({ name, start, end }) => {
+    const text = body.toString('utf8', start, end)
+    return [name, (JSON.parse(text) as ToolDefinition).function.name]
+  })
+  expect(found).toEqual(['a', 'b', 'c'].map((name) => [name, name]))
+})
+
 const echo = (name: string): ToolDefinition => ({
   ...tool(name),
   runner: { kind: 'builtin', builtin: 'echo' },

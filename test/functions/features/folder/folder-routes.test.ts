@@ -319,14 +319,14 @@ test('a folder without a definition adds nothing to the tools of the service its
   await using other = service
   const listed = await fetch(`${other.url}/workflows/tools/list?strict=1`, { headers: USER })
   expect(await listed.json()).toEqual([])
-  expect(listed.headers.get('x-tools-layers')).toBe('user=0,global=0,file=2')
+  expect(listed.headers.get('x-tools-layers')).toBe('user=0,global=0,file=3')
   const message = expect.stringMatching(/^no definition can be served: neither/)
   expect(log.join('')).toMatch(
     /^warn {2}folder of definitions has a fault {2}\{"at":"\*\.json","reason":"no definition can be served: .*\n$/,
   )
   const health = await (await fetch(`${other.url}/health`, { headers: ADMIN })).json()
   expect(health).toMatchObject({
-    layers: { file: { definitions: 2, skipped: [{ source: '*.json', pointer: '', message }] } },
+    layers: { file: { definitions: 3, skipped: [{ source: '*.json', pointer: '', message }] } },
   })
 })
 

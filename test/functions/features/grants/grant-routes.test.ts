@@ -206,6 +206,19 @@ test.each<readonly [keyof typeof POLICIES, readonly string[], boolean]>([
   await by('ann', 'DELETE /tools/modules/policy')
 })
 
+test('no upload undoes a revocation where the operator accepts all: not of other grants, and not after a deletion', async () => {
+  const by = POLICIES.accept
+  const isPending = async (...asks: readonly string[]): Promise<unknown> =>
+    (await by('ann', 'PUT /tools/modules/undone', { body: askingModule('undone', asks) })).body['pending']
+  expect(await isPending(...HOST)).toBe(false)
+  await by('ann', 'DELETE /tools/modules/undone/grants')
+  expect([await isPending(...HOST, 'network b.example.com'), await isPending(...HOST)]).toEqual([true, true])
+  await by('ann', 'DELETE /tools/modules/undone')
+  expect(await isPending(...HOST)).toBe(true)
+  await by('ann', 'POST /tools/modules/undone/grants', { body: { digest: OF_HOST } })
+  expect(await isPending(...HOST, 'network b.example.com')).toBe(false)
+})
+
 test('packages that are added to accepted grants need no consent where the operator accepts packages', async () => {
   const by = POLICIES.packages
   const put = (...asks: readonly string[]): Promise<Answered> =>

@@ -1,6 +1,7 @@
 import { afterEach, expect, test } from '@jest/globals'
-import { grantsDigest, type Grant } from '@toolrack/contract'
+import { grantsDigest, ToolrackError, type Grant } from '@toolrack/contract'
 import type { GrantPolicy } from '../../../../functions/src/catalog/definitions/decide-consent.ts'
+import type { Documents } from '../../../../functions/src/documents/documents.ts'
 import { BY_UPGRADE, FileConsents } from '../../../../functions/src/features/grants/file-consents.ts'
 import type { TwoDocuments } from '../../../support/two-stores.ts'
 
@@ -10,10 +11,26 @@ const module = (grants: readonly Grant[], folder = '/tools', name = 'weather') =
   return { folder, module: name, grants }
 }
 
-type Options = { readonly policy?: GrantPolicy; readonly isUpgrade?: boolean }
+type Options = {
+  readonly policy?: GrantPolicy
+  readonly isUpgrade?: boolean
+  readonly isShared?: boolean
+  readonly through?: (documents: Documents) => Documents
+}
 
 function ignore(): void {
   // No layer is read here.
+}
+
+/** The same documents, with another way to list them. */
+function withList(documents: Documents, list: Documents['list']): Documents {
+  return {
+    list,
+    read: (...asked) => documents.read(...asked),
+    change: (...asked) => documents.change(...asked),
+    claim: (...asked) => documents.claim(...asked),
+    history: (...asked) => documents.history(...asked),
+  }
 }
 
 /** What the consents of folders guarantee over every adapter of the documents. */
@@ -23,14 +40,15 @@ export function storeContract(open: () => TwoDocuments): void {
     await opened?.dispose()
     opened = undefined
   })
-  function consents(at: 0 | 1, { policy = 'ask', isUpgrade = false }: Options = {}): FileConsents {
+  function consents(at: 0 | 1, options: Options = {}): FileConsents {
+    const { policy = 'ask', isUpgrade = false, isShared = true, through = (same) => same } = options
     opened ??= open()
-    const documents = opened.documents[at]
+    const documents = through(opened.documents[at])
     return new FileConsents({
       documents,
       now: () => 0,
       policy,
-      isShared: true,
+      isShared,
       isUpgrade,
       changed: ignore,
       waitMs: 60_000,
@@ -63,7 +81,10 @@ export function storeContract(open: () => TwoDocuments): void {
     const other = consents(1, { policy: 'accept' })
     await other.read()
     expect(other.decide(module(HOST)).isPending).toBe(true)
-    expect(other.decide(module(WIDER)).isPending).toBe(false)
+    expect(other.decide(module(WIDER)).isPending).toBe(true)
+    expect(other.decide(module(HOST, '/tools', 'other')).isPending).toBe(false)
+    await other.accept(module(WIDER), 'ann')
+    expect(other.decide(module(HOST)).isPending).toBe(false)
   })
 
   test('after an upgrade, the network of what is there is accepted, and nothing that comes later', async () => {
@@ -89,6 +110,38 @@ export function storeContract(open: () => TwoDocuments): void {
     const other = consents(1, { isUpgrade: true })
     await other.read()
     expect(other.decide(module(HOST)).isPending).toBe(true)
+  })
+
+  test('a consent that is given before the others could be read hides none of them', async () => {
+    await consents(0).accept(module(HOST), 'ann')
+    let isAway = true
+    const through = (documents: Documents): Documents =>
+      withList(documents, (...asked) =>
+        isAway ? Promise.reject(new ToolrackError('STORE_BUSY')) : documents.list(...asked),
+      )
+    const one = consents(1, { isShared: false, through })
+    await one.read()
+    await one.accept(module(HOST, '/other'), 'bob')
+    isAway = false
+    await one.read()
+    expect(one.decide(module(HOST)).isPending).toBe(false)
+    expect(one.decide(module(HOST, '/other')).isPending).toBe(false)
+  })
+
+  test('a consent that is given during the first read is not lost', async () => {
+    const late: { give?: () => Promise<void> } = {}
+    const through = (documents: Documents): Documents =>
+      withList(documents, async (...asked) => {
+        const found = await documents.list(...asked)
+        const { give } = late
+        delete late.give
+        await give?.()
+        return found
+      })
+    const one = consents(0, { isShared: false, through })
+    late.give = () => one.accept(module(HOST), 'ann')
+    await one.read()
+    expect(one.decide(module(HOST)).isPending).toBe(false)
   })
 
   test('before the consents are read, everything waits', () => {

@@ -39,6 +39,14 @@ test('with a token the health has the layers, the queues and the runner too', as
   })
 })
 
+test('an admin also sees whether the statistics are written; users do not', async () => {
+  expect((await ask('admin', 'GET /health')).body).toMatchObject({
+    statistics: { waiting: expect.any(Number), failingSince: null },
+    delays: expect.any(Array),
+  })
+  expect((await ask('ann', 'GET /health')).body).not.toHaveProperty('statistics')
+})
+
 test('a parameter and a job are no hindrance to a health check', async () => {
   expect(await ask('nobody', 'GET /health?a=1')).toMatchObject({ status: 200 })
   expect(await ask('token', 'GET /health')).toMatchObject({ status: 200 })

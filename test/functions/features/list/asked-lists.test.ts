@@ -205,7 +205,7 @@ test.each(['bogus=1', 'Names=a', 'limits=3', 'constructor=1', '__proto__=1', 'na
     const { code, message } = faultOf(search)
     expect(code).toBe('PARAMETER_UNKNOWN')
     expect(message).toMatch(
-      /known are names, name, only, tags, category, q, with, loaded, dialect, envelope, strict, scope, session, limit, cursor, budget, tokens, explain\.$/,
+      /known are names, name, only, tags, category, q, with, loaded, dialect, envelope, strict, healthy, scope, session, limit, cursor, budget, tokens, explain\.$/,
     )
   },
 )

@@ -83,6 +83,7 @@ test('a module comes back as it was sent, with the report of its check, and is l
     grants: [],
     grantsDigest: grantsDigest([]),
     consent: null,
+    created: expect.any(String),
     report,
     source,
   })

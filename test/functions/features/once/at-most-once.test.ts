@@ -137,8 +137,14 @@ test('a failure of the service itself leaves the outcome unknown', async () => {
 
 /** Keys of which one operation fails. */
 function failing(operation: keyof CallKeys): CallKeys {
-  const { claim, complete, release } = keys
-  return { claim, complete, release, [operation]: () => Promise.reject(new ToolrackError('STORE_FAILED')) }
+  const { claim, complete, read, release } = keys
+  return {
+    claim,
+    complete,
+    read,
+    release,
+    [operation]: () => Promise.reject(new ToolrackError('STORE_FAILED')),
+  }
 }
 
 test('a store that fails before the run refuses the call', async () => {
@@ -204,7 +210,7 @@ function seenKeys() {
     seen.push(outcome.text)
     return own.complete(key, owner, outcome)
   }
-  return { seen, keys: { claim: own.claim, release: own.release, complete } }
+  return { seen, keys: { claim: own.claim, read: own.read, release: own.release, complete } }
 }
 
 test('a result is kept sealed, and is replayed', async () => {

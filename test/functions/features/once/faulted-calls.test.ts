@@ -35,8 +35,8 @@ function lame<Args extends readonly unknown[], T>(act: (...args: Args) => Promis
   }
 }
 
-function faulty({ claim, complete, release }: CallKeys): CallKeys {
-  return { claim: lame(claim), complete: lame(complete), release: lame(release) }
+function faulty({ claim, complete, read, release }: CallKeys): CallKeys {
+  return { claim: lame(claim), complete: lame(complete), read: lame(read), release: lame(release) }
 }
 
 test.each([3_000, 1])(

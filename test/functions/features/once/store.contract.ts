@@ -63,6 +63,12 @@ export function storeContract(open: () => TwoDocuments): void {
         { kind: 'text', text: '' },
         { kind: 'text', text: 'x'.repeat(256 * 1024) },
         { kind: 'failure', text: 'It raised\n"this".', code: 'TOOL_RAISED' },
+        {
+          kind: 'failure',
+          text: 'It waits.',
+          code: 'APPROVAL_REQUIRED',
+          approval: { id: randomUUID(), expiresAt: '2026-01-02T03:04:05.678Z' },
+        },
       ]
       for (const [index, outcome] of outcomes.entries()) {
         const claim = claimOf({ hash: `h${index}` })

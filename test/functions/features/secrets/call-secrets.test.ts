@@ -1,29 +1,35 @@
 import { beforeEach, expect, test } from '@jest/globals'
-import type { JsonObject, ToolDefinition } from '@toolrack/contract'
-import { absentRunner, type RunnerCall } from '../../../../functions/src/catalog/definitions/runner.ts'
+import type { JsonObject, JsonValue, ToolDefinition } from '@toolrack/contract'
+import type { RunnerCall } from '../../../../functions/src/catalog/definitions/runner.ts'
 import type { RunnerOutcome } from '../../../../functions/src/catalog/definitions/runner.ts'
 import type { CatalogEntry } from '../../../../functions/src/catalog/views/catalog-entry.ts'
 import { secretsFor } from '../../../../functions/src/features/secrets/load-secrets.ts'
+import { askingModule, askingRunner } from '../../../support/asking-runner.ts'
 import { memoryAudit } from '../../../support/memory-audit.ts'
 import { routeService } from '../../../support/route-service.ts'
 
 const OWN = 'the secret of ann'
 const GLOBAL = 'the secret of all'
 
-function python(name: string, secrets: readonly string[]): ToolDefinition {
+function python(
+  name: string,
+  secrets: readonly string[],
+  additionalProperties: JsonValue = true,
+): ToolDefinition {
   return {
     type: 'function',
     function: {
       name,
       description: 'Uses secrets.',
-      parameters: { type: 'object', properties: { text: {} }, additionalProperties: name !== 'shop:global' },
+      parameters: { type: 'object', properties: { text: {} }, additionalProperties },
     },
     runner: { kind: 'python', module: 'shop', sha256: 'a'.repeat(64), secrets },
   } as unknown as ToolDefinition
 }
 
 const TOOLS = [
-  python('shop:global', ['GLOBAL_KEY']),
+  python('shop:global', ['GLOBAL_KEY'], false),
+  python('shop:texts', ['GLOBAL_KEY'], { type: 'string' }),
   python('shop:caller', ['caller:OWN_KEY']),
   python('shop:both', ['GLOBAL_KEY', 'caller:OWN_KEY']),
   python('shop:plain', []),
@@ -36,7 +42,7 @@ const usage = { cpuMs: 1, wallMs: 1, maxRssBytes: 1 }
 const ask = await routeService(TOOLS, {
   audit: memoryAudit(),
   runner: {
-    ...absentRunner(''),
+    ...askingRunner(),
     invoke(call) {
       calls.push(call)
       const log = { text: '', truncated: false }
@@ -103,6 +109,30 @@ test("the caller's own secret needs the caller's consent to exactly these grants
   expect(calls).toHaveLength(2)
 })
 
+test("a consent ends with the module: another one of the same name and grants does not get the caller's secret", async () => {
+  const module = '/tools/modules/quotes'
+  const upload = async (more: string): Promise<void> => {
+    const body = askingModule('quotes', ['secrets caller:OWN_KEY']) + more
+    const { grantsDigest } = (await ask('admin', `PUT ${module}?layer=global`, { body })).body
+    await ask('admin', `POST ${module}/grants?layer=global`, { body: { digest: grantsDigest } })
+  }
+  await upload('')
+  await consent('quotes:it')
+  for (const change of [() => upload(''), () => upload('# another version')]) {
+    await change()
+    expect((await invoke('quotes:it')).status).toBe(200)
+  }
+  await ask('admin', `DELETE ${module}?layer=global`)
+  await upload('')
+  expect(await invoke('quotes:it')).toMatchObject({
+    code: 'GRANTS_PENDING',
+    body: { meta: { consent: { of: 'caller' } } },
+  })
+  expect(calls).toHaveLength(2)
+  await consent('quotes:it')
+  expect((await invoke('quotes:it')).status).toBe(200)
+})
+
 test('a missing secret is named with its owner, also in a dry run, and nothing is run', async () => {
   await ask('admin', 'DELETE /secrets/GLOBAL_KEY?layer=global')
   for (const query of ['', '?dryRun=1']) {
@@ -154,6 +184,24 @@ test('the message about wrong arguments has no secret', async () => {
   const { code, body } = await invoke('shop:global', { [GLOBAL]: 1 })
   expect([code, body['error']]).toEqual(['ARGUMENTS_INVALID', expect.stringContaining('[redacted]')])
   expect(body['error']).not.toContain(GLOBAL)
+})
+
+test('the message about wrong edited arguments has no secret, and an edit is refused if a secret is missing', async () => {
+  await ask('bob', 'PUT /rules/user/bob', { body: { rules: [{ effect: 'ask', tool: 'shop:texts' }] } })
+  const body = { name: 'shop:texts', arguments: { [GLOBAL]: 'a' } }
+  const waiting = await ask('bob', 'POST /tools/invoke', { body })
+  const { approval } = waiting.body['meta'] as { readonly approval: { readonly id: string } }
+  const path = `/approvals/${approval.id}`
+  expect((await ask('bob', `GET ${path}`)).body['arguments']).toEqual({ '[redacted]': 'a' })
+  const edit = (args: JsonObject) =>
+    ask('bob', `POST ${path}`, { body: { decision: 'once', arguments: args } })
+  const refused = await edit({ '[redacted]': 1 })
+  expect(refused).toMatchObject({ status: 400, code: 'ARGUMENTS_INVALID' })
+  expect(JSON.stringify(refused.body)).toContain('[redacted]')
+  expect(JSON.stringify(refused.body)).not.toContain(GLOBAL)
+  await ask('admin', 'DELETE /secrets/GLOBAL_KEY?layer=global')
+  expect((await edit({ text: 'b' })).code).toBe('SECRET_MISSING')
+  expect((await ask('bob', `GET ${path}`)).body).toMatchObject({ status: 'pending' })
 })
 
 test.each<[string, object]>([

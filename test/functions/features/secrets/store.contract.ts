@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from '@jest/globals'
+import type { StoredModule } from '../../../../functions/src/catalog/definitions/module-store.ts'
 import { EVERYBODY } from '../../../../functions/src/documents/collection.ts'
 import { rotateSecrets } from '../../../../functions/src/features/secrets/rotate-secrets.ts'
 import { newSecretKey, SecretKeys } from '../../../../functions/src/features/secrets/secret-keys.ts'
@@ -13,6 +14,12 @@ const OTHER_DIGEST = `sha256:${'e'.repeat(64)}` as const
 
 async function valueOf(store: SecretStore, owner: string, name: string) {
   return (await store.sealed(owner, [name])).secrets[0]?.open()
+}
+
+function storedModule(created: string): StoredModule {
+  const written = { revision: '1', updatedAt: '', updatedBy: 'root' }
+  const asked = { grants: [], grantsDigest: DIGEST, consent: null, created }
+  return { name: 'shop', sha256: '', tools: [], report: {}, ...written, ...asked }
 }
 
 /** What the stored secrets guarantee over every adapter of the documents. */
@@ -113,6 +120,33 @@ export function storeContract(open: () => TwoDocuments): void {
       false,
     ])
     expect(await has('ann', module)).toBe(false)
+  })
+
+  test('a consent to a global module is of this module until it is deleted, and one to a watched folder of the name', async () => {
+    const { one } = stores()
+    let created: string | undefined
+    const store = new SecretStore({
+      documents: one.documents,
+      keys: one.ring,
+      now: () => START_MS,
+      modules: { module: () => Promise.resolve(created === undefined ? undefined : storedModule(created)) },
+    })
+    const answers = async () => {
+      const layers = (['global', 'file'] as const).map(async (layer) => {
+        const consent = { layer, module: 'shop', digest: DIGEST }
+        return (await store.sealed('ann', ['KEY'], consent)).hasConsent
+      })
+      return Promise.all(layers)
+    }
+    for (const layer of ['global', 'file'] as const)
+      await store.consent('ann', { layer, module: 'shop' }, DIGEST)
+    expect(await answers()).toEqual([true, true])
+    created = 'first'
+    expect(await answers()).toEqual([false, true])
+    await store.consent('ann', { layer: 'global', module: 'shop' }, DIGEST)
+    expect(await answers()).toEqual([true, true])
+    created = 'second'
+    expect(await answers()).toEqual([false, true])
   })
 
   test('a missing or changed key that has sealed a secret is noticed', async () => {

@@ -3,9 +3,12 @@ import { featureStores } from '../../../support/feature-stores.ts'
 import type { UsageStore } from '../../../../functions/src/features/usage/usage-store.ts'
 import { memoryGovernance } from '../../../support/memory-governance.ts'
 import { endedCall } from '../../../support/ended-call.ts'
-import { memoryInvocationLogs } from '../../../support/memory-invocation-logs.ts'
 import type { CallFacts } from '../../../../functions/src/calls/invocation-logs.ts'
-import { countUsage, readUsage, usageText } from '../../../../functions/src/features/usage/usage-count.ts'
+import { CallCounts } from '../../../../functions/src/features/statistics/call-counts.ts'
+import { HourStore } from '../../../../functions/src/features/statistics/hour-store.ts'
+import { ListTokens } from '../../../../functions/src/features/statistics/list-tokens.ts'
+import { usage as feature } from '../../../../functions/src/features/usage/feature.ts'
+import { added, readUsage, usageText } from '../../../../functions/src/features/usage/usage-count.ts'
 import { NO_RANK, type UsageRank } from '../../../../functions/src/catalog/views/usage-rank.ts'
 import { rankOf } from '../../../../functions/src/features/usage/rank-of.ts'
 import { UsageRanks } from '../../../../functions/src/features/usage/usage-ranks.ts'
@@ -13,24 +16,37 @@ import { UsageRanks } from '../../../../functions/src/features/usage/usage-ranks
 const HOUR_MS = 60 * 60 * 1_000
 const AT = Date.parse('2026-03-31T12:00:00.000Z')
 
-/** Two instances over one store and one set of calls, with a clock that the test sets. */
+/** Instances over one store, with a clock that the test sets. The calls are counted by another instance, which writes them. */
 function instances() {
   const clock = { nowMs: AT }
   const now = () => clock.nowMs
-  const logs = memoryInvocationLogs(now)
   const governance = memoryGovernance()
-  const { usage } = featureStores(governance, now)
+  const { usage, documents } = featureStores(governance, now)
   const warnings: string[] = []
-  const open = (store: Pick<UsageStore, 'read' | 'keepFirst'> = usage) =>
+  const log = {
+    info: () => undefined,
+    warn: (message: string) => void warnings.push(message),
+    error: () => undefined,
+  }
+  const counting = () =>
+    new CallCounts({ store: new HourStore(documents), listTokens: new ListTokens(), now, log })
+  const counts = counting()
+  const open = () => feature.create({ documents, callCounts: counting(), now, log }).usageRanks
+  const openOver = (store: Pick<UsageStore, 'read' | 'keepFirst'>) =>
     new UsageRanks({
       store,
-      calls: (uid, since, limit) => logs.page(uid, { since, limit }),
+      uses: async (uid, fromMs, toMs) => {
+        const { tools } = await counting().read(uid, fromMs, toMs)
+        return Array.from(tools, ([name, { calls, failures }]) => ({ name, calls, failures }))
+      },
       now,
-      log: { warn: (message) => void warnings.push(message) },
+      log,
     })
-  const call = (uid: string, tool: string, facts: Partial<CallFacts> = {}) =>
-    logs.keep(uid, endedCall({ tool, at: new Date(clock.nowMs).toISOString(), ...facts }))
-  return { clock, usage, open, call, warnings, close: governance.close }
+  const call = (uid: string, tool: string, facts: Partial<CallFacts> = {}) => {
+    counts.countCall(uid, endedCall({ tool, ...facts }), clock.nowMs)
+    return counts.write()
+  }
+  return { clock, usage, open, openOver, call, warnings, close: governance.close }
 }
 const names = async (rank: UsageRank | Promise<UsageRank>) => [...(await rank).places.keys()]
 const FAILED = { outcome: 'failure', code: 'TOOL_RAISED' } as const
@@ -58,33 +74,38 @@ describe('the rank of a day', () => {
     expect(one.of('ann')).toBe(before)
     expect(await other.of('ann')).toEqual(before)
     clock.nowMs = AT + 12 * HOUR_MS
-    expect(await names(other.of('ann'))).toEqual(['second', 'first'])
+    for (const tool of ['second', 'third', 'third', 'third']) await call('ann', tool)
+    expect(await names(other.of('ann'))).toEqual(['second', 'third', 'first'])
     expect((await one.of('ann')).revision).not.toBe(before.revision)
     await close()
   })
 
-  test('counts no call twice, and halves what was counted before', async () => {
+  test('counts no call twice, also those of a day after its rank was made, and halves what is older than a day', async () => {
     const { open, call, clock, usage, close } = instances()
-    for (let n = 0; n < 4; n += 1) await call('ann', 'a')
-    await open().of('ann')
+    const uses = async () => {
+      await open().of('ann')
+      const { day, text } = (await usage.read('ann')) ?? { day: '', text: '' }
+      return [day, ...(readUsage(text)?.tools ?? []).map(({ name, calls }) => `${name} ${calls}`)]
+    }
+    for (let n = 0; n < 3; n += 1) await call('ann', 'a')
+    expect(await uses()).toEqual(['2026-03-31', 'a 3'])
+    await call('ann', 'a')
     clock.nowMs += 13 * HOUR_MS
     await call('ann', 'b')
-    await open().of('ann')
-    const kept = await usage.read('ann')
-    expect(kept?.day).toBe('2026-04-01')
-    expect(readUsage(kept?.text ?? '')?.tools).toEqual([
-      { name: 'a', calls: 2, failures: 0 },
-      { name: 'b', calls: 1, failures: 0 },
-    ])
+    expect(await uses()).toEqual(['2026-04-01', 'a 4', 'b 1'])
+    clock.nowMs += 24 * HOUR_MS
+    expect(await uses()).toEqual(['2026-04-02', 'a 2', 'b 1'])
+    clock.nowMs += 5 * 24 * HOUR_MS
+    expect(await uses()).toEqual(['2026-04-07', 'a 1'])
     await close()
   })
 })
 
 test('a rank that cannot be read is no rank, and is read again after a minute', async () => {
-  const { open, call, clock, usage, warnings, close } = instances()
+  const { openOver, call, clock, usage, warnings, close } = instances()
   await call('ann', 'a')
   let isLost = true
-  const ranks = open({
+  const ranks = openOver({
     keepFirst: (uid, use) => usage.keepFirst(uid, use),
     read: (uid) => (isLost ? Promise.reject(new Error('lost')) : usage.read(uid)),
   })
@@ -105,11 +126,15 @@ test('a kept text that this version does not read is counted again', async () =>
   await close()
 })
 
+test('what a version without days before has kept is counted as of before', () => {
+  const tools = [{ name: 'a', calls: 1, failures: 0 }]
+  expect(readUsage(JSON.stringify({ until: 'u', tools }))).toEqual({ until: 'u', tools, before: tools })
+})
+
 test('equal orders have equal revisions, and a user without calls has the same rank as any other', () => {
-  const call = { tool: 'a', code: null, replayed: false, dryRun: false }
-  const once = countUsage([call], undefined, 'u')
-  const twice = countUsage([call, call], undefined, 'v')
-  expect(readUsage(usageText(once))).toEqual(once)
-  expect(rankOf(once)).toEqual(rankOf(twice))
-  expect(rankOf(countUsage([], undefined, 'u'))).toBe(NO_RANK)
+  const use = { name: 'a', calls: 1, failures: 0 }
+  const count = { until: 'u', before: [], tools: added([use], []) }
+  expect(readUsage(usageText(count))).toEqual(count)
+  expect(rankOf(count)).toEqual(rankOf({ tools: added([use], [use]) }))
+  expect(rankOf({ tools: [] })).toBe(NO_RANK)
 })

@@ -5,11 +5,11 @@ const limits = (soft: string): string =>
   `Limit                     Soft Limit           Hard Limit           Units\nMax open files            ${soft}                 1048576              files\n`
 
 test.each([
-  ['1024', 768],
-  ['256', 128],
+  ['1024', 384],
+  ['256', 64],
   ['1048576', 10_000],
   ['unlimited', 10_000],
-])('a limit of %s descriptors leaves %d for connections', (soft, connections) => {
+])('a limit of %s descriptors leaves %d for connections, each with a file', (soft, connections) => {
   expect(connectionsMax(limits(soft))).toBe(connections)
 })
 

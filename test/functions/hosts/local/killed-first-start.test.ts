@@ -31,7 +31,11 @@ const operations = operationsOfAStart()
 /** The names and the contents of the files that a kill before this operation leaves. */
 function leftBefore(operation: number): string {
   const folder = join(copies.path, String(operation))
-  const files = readdirSync(folder).toSorted()
+  const all = readdirSync(folder, { recursive: true, withFileTypes: true })
+  const files = all
+    .filter((one) => one.isFile())
+    .map(({ name }) => name)
+    .toSorted()
   return files.map((name) => `${name} ${readFileSync(join(folder, name), 'base64')}`).join('\n')
 }
 

@@ -5,6 +5,8 @@ import { networkInterfaces } from 'node:os'
 import { setImmediate } from 'node:timers/promises'
 import { listen, stopListening } from '../../../../functions/src/hosts/local/listen.ts'
 import type { Limits } from '../../../../functions/src/hosts/local/listen.ts'
+import { sendError } from '../../../../functions/src/http/send-error.ts'
+import { slowBody } from '../../../../functions/src/http/slow-body.ts'
 import { EXIT } from '../../../../functions/src/hosts/local/start-error.ts'
 import { rawConnection, rawExchange, readAnswer } from '../../../support/raw-http.ts'
 import { testWhere } from '../../../support/test-where.ts'
@@ -236,4 +238,64 @@ test('a connection is not read further while requests of it wait', async () => {
   for (let other = 0; other < 50; other += 1) await (await fetch(`${listening.url}/other`)).text()
   expect(req.socket.bytesRead).toBeLessThan(1024 * 1024)
   socket.destroy()
+})
+
+const POST = 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\n'
+const read: RequestListener = (req, res) => {
+  req.resume()
+  req.once('end', () => res.end('read'))
+}
+
+/** Reads a slow body, and answers its text or the code and the message of its error. */
+const readSlowly =
+  (times: Parameters<typeof slowBody>[1], begun: () => void = () => undefined): RequestListener =>
+  (req, res) =>
+    void (async () => {
+      let text = ''
+      try {
+        for await (const piece of slowBody(req, times)) {
+          text += Buffer.from(piece).toString()
+          begun()
+        }
+        res.end(text)
+      } catch (error) {
+        sendError(res, error, { info: () => undefined, warn: () => undefined, error: () => undefined })
+      }
+    })()
+
+test('a request that does not arrive in time is told so', async () => {
+  await using listening = await served(read, { requestMs: 20 })
+  const { status, body } = await rawExchange(listening.url, `${POST}12`)
+  expect(status).toBe(400)
+  expect(JSON.parse(body)).toMatchObject({
+    error: {
+      message: expect.stringContaining('did not arrive in time'),
+      details: [{ reason: 'REQUEST_MALFORMED' }],
+    },
+  })
+})
+
+test('a slow body may take longer than other requests', async () => {
+  const begun = Promise.withResolvers<void>()
+  const slowly = readSlowly({ wholeMs: 60_000 }, begun.resolve)
+  await using listening = await served((req, res) => (req.url === '/' ? slowly : read)(req, res), {
+    requestMs: 20,
+  })
+  const socket = await rawConnection(listening.url)
+  socket.write(`${POST}12`)
+  await begun.promise
+  // When the server refuses another request that came later, the time of the first one is over.
+  await rawExchange(listening.url, POST.replace('/', '/other'))
+  socket.end('34')
+  expect(await readAnswer(socket)).toMatchObject({ status: 200, body: '1234' })
+})
+
+test.each([
+  ['of which nothing comes', { wholeMs: 60_000, idleMs: 20 }, 'No byte'],
+  ['that takes too long', { wholeMs: 20, idleMs: 60_000 }, 'longer than it may'],
+])('a slow body %s is refused, and its connection ends', async (_what, times, message) => {
+  await using listening = await served(readSlowly(times))
+  const { status, head, body } = await rawExchange(listening.url, `${POST}12`)
+  expect([status, body]).toEqual([400, expect.stringContaining(message)])
+  expect(head).toMatch(/^connection: close$/im)
 })

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import type { RunnerAway } from '../../../../functions/src/catalog/definitions/runner.ts'
-import type { RunnerEndpoint } from '../../../../functions/src/platform/runner/runner-connection.ts'
+import type { RunnerEndpoint } from '../../../../functions/src/platform/runner/runner-request.ts'
 import { isAlive } from '../../../support/processes.ts'
 import { StandInRunner } from '../../../support/stand-in-runner.ts'
 import { until } from '../../../support/until.ts'

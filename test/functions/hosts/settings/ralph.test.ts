@@ -59,6 +59,16 @@ test('RALPH_RESOURCE_LIMITS overrides the file, and a variable of Toolrack overr
   expect(own.report.config().callLimits).toEqual({ deadlineMs: 50_000, memoryBytes: 128 * 1024 * 1024 })
 })
 
+test('limits of calls become those of each user, from the file and from RALPH_RESOURCE_LIMITS', () => {
+  const config = { code_execution: { calls_per_minute: 30, concurrent_calls: 4 } }
+  const { report, idle } = withToolConfig(config, { RALPH_RESOURCE_LIMITS: '{"concurrent_calls": 2}' })
+  expect(report.config().settings).toMatchObject({
+    TOOLRACK_USER_CALLS_PER_MINUTE: 30,
+    TOOLRACK_USER_CALLS_AT_ONCE: 2,
+  })
+  expect(idle).toEqual([])
+})
+
 test('what is wrong is a fault with its place; a foreign key is only named', () => {
   const { faults, idle } = withToolConfig(
     {

@@ -3,6 +3,7 @@ import type { RequestListener } from 'node:http'
 import { HttpRunner } from '../../../../functions/src/platform/runner/http-runner.ts'
 import type { RunnerCall, RunnerEvent } from '../../../../functions/src/catalog/definitions/runner.ts'
 import { JsonText } from '../../../../functions/src/json/json-text.ts'
+import { ANSWER_BYTES_MAX } from '../../../../functions/src/platform/runner/runner-request.ts'
 import { CALL, SUCCESS } from '../../../support/runner-call.ts'
 import { json, ScriptedServer } from '../../../support/scripted-server.ts'
 import { until } from '../../../support/until.ts'
@@ -13,6 +14,7 @@ const log = (text: string): string => `${JSON.stringify({ event: 'log', text })}
 const value = (text: string): string => `{"event":"value","value":${text}}\n`
 const progress = (fraction: number): string =>
   `${JSON.stringify({ event: 'progress', fraction, text: 'on' })}\n`
+const LINE_BYTES_MAX = ANSWER_BYTES_MAX['/invoke'] + 64
 const OUTCOME = `${JSON.stringify({ event: 'outcome', ...SUCCESS })}\n`
 
 /** A runner that answers with these pieces, one after the other. `null` breaks the connection. */
@@ -63,6 +65,17 @@ test('events are heard in their order, values as they were written, and then the
     { type: 'value', value: new JsonText('{"a": 1.0}') },
     { type: 'value', value: new JsonText('what no parser takes') },
   ])
+})
+
+test('the outcome of a stream has images of several megabytes, whose bytes arrive in pieces', async () => {
+  const bytes = Buffer.alloc(8 * 1024 * 1024, 'abc')
+  const content = [{ type: 'image', mimeType: 'image/png', name: 'a.png', data: bytes.toString('base64') }]
+  const line = Buffer.from(`${JSON.stringify({ event: 'outcome', ...SUCCESS, content })}\n`)
+  const { outcome } = await heard(pieces(log('one\n'), line.subarray(0, 5_000_000), line.subarray(5_000_000)))
+  expect(outcome).toMatchObject({ text: 'cloudy' })
+  const [made, ...others] = ('made' in outcome && outcome.made) || []
+  expect(others).toEqual([])
+  expect(made && bytes.equals(made.bytes)).toBe(true)
 })
 
 test('an event is read with its fields in any order', async () => {
@@ -120,7 +133,11 @@ test.each([
     invalid('line 2 is no event'),
   ],
   ['no UTF-8', [log('a'), Buffer.from([0x22, 0xff, 0x22, 0x0a])], invalid('line 2 is not UTF-8')],
-  ['a huge line', [log('a'), 'x'.repeat(2_200_000)], invalid('a line has more than 2097152 bytes')],
+  [
+    'a huge line',
+    [log('a'), 'x'.repeat(LINE_BYTES_MAX + 1)],
+    invalid(`a line has more than ${LINE_BYTES_MAX} bytes`),
+  ],
   [
     'lines without end',
     [log('a'), ...Array.from({ length: 10 }, () => value(`"${'x'.repeat(2_000_000)}"`))],

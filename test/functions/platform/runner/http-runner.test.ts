@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import type { RunnerAway } from '../../../../functions/src/catalog/definitions/runner.ts'
 import type { HealthPatience } from '../../../../functions/src/platform/runner/health-probe.ts'
 import { HttpRunner } from '../../../../functions/src/platform/runner/http-runner.ts'
-import type { RunnerEndpoint } from '../../../../functions/src/platform/runner/runner-connection.ts'
+import type { RunnerEndpoint } from '../../../../functions/src/platform/runner/runner-request.ts'
 
 const SECRET = 'a secret of sixteen'
 

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { RunnerCall, RunnerOutcome } from '../../../../functions/src/catalog/definitions/runner.ts'
 import { HttpRunner } from '../../../../functions/src/platform/runner/http-runner.ts'
-import { ANSWER_BYTES_MAX } from '../../../../functions/src/platform/runner/runner-connection.ts'
+import { ANSWER_BYTES_MAX } from '../../../../functions/src/platform/runner/runner-request.ts'
 import { CALL, SUCCESS } from '../../../support/runner-call.ts'
 import { json, ScriptedServer } from '../../../support/scripted-server.ts'
 import { until } from '../../../support/until.ts'
@@ -63,10 +63,90 @@ test('a call goes out with the secret, and comes back with what it returned, cos
   ])
 })
 
+const { outcome: _succeeded, text: _cloudy, ...FACTS } = SUCCESS
+
 const withValue = (value: unknown) => {
   const { outcome, text: _text, ...facts } = SUCCESS
   return { outcome, value, ...facts }
 }
+
+const PART = { type: 'file', mimeType: 'text/csv', name: 'a.csv', data: 'YSxi' }
+const MADE = { type: 'file', mimeType: 'text/csv', name: 'a.csv', bytes: Buffer.from('a,b') }
+const MOST = 'A'.repeat((8 * 1024 * 1024 * 4) / 3 - 2)
+
+test.each([
+  ['no content', undefined, undefined],
+  ['an empty list', [], undefined],
+  ['a file', [PART], [MADE]],
+  ['a file without bytes', [{ ...PART, data: '' }], [{ ...MADE, bytes: Buffer.alloc(0) }]],
+  [
+    'an image and a file',
+    [{ ...PART, type: 'image', mimeType: 'image/svg+xml' }, PART],
+    [{ ...MADE, type: 'image', mimeType: 'image/svg+xml' }, MADE],
+  ],
+])('an answer with %s', async (_title, content, made) => {
+  const { outcome } = await asked([json({ ...SUCCESS, content })])
+  expect(outcome).toEqual({ text: 'cloudy', ...FACTS, ...(made && { made }) })
+  const { outcome: other } = await asked([json({ ...withValue({ content: 1 }), content })])
+  expect(other).toEqual({ json: '{"content":1}', ...FACTS, ...(made && { made }) })
+})
+
+test.each([
+  ['content that is no list', { 0: PART }],
+  ['null', null],
+  ['too many parts', Array.from({ length: 17 }, () => PART)],
+  ['too many bytes', [{ ...PART, data: MOST }, PART]],
+  ['a text', ['YSxi']],
+  ['another type', [{ ...PART, type: 'audio' }]],
+  ['an image that is a page', [{ ...PART, type: 'image', mimeType: 'text/html' }]],
+  ['no media type', [{ ...PART, mimeType: 'csv' }]],
+  ['a header in the media type', [{ ...PART, mimeType: 'text/csv\r\nX: y' }]],
+  ['a number as media type', [{ ...PART, mimeType: 1 }]],
+  ['no name', [{ ...PART, name: '' }]],
+  ['a long name', [{ ...PART, name: 'x'.repeat(511) }]],
+  ['a line break in the name', [{ ...PART, name: 'a\nb' }]],
+  ['no data', [{ ...PART, data: undefined }]],
+  ['data that is no base64', [{ ...PART, data: 'YS,i' }]],
+  ['data that ends too early', [{ ...PART, data: 'YSx' }]],
+  ['padding in the middle', [{ ...PART, data: 'YQ==YSxi' }]],
+])('an answer with %s is not valid', async (_title, content) => {
+  const { outcome } = await asked([json({ ...SUCCESS, content })])
+  expect(outcome).toMatchObject({ code: 'WORKER_DIED', error: expect.stringMatching(/not valid/) })
+})
+
+test.each([
+  ['twice', `"content":[],"content":[]`],
+  ['twice, once with an escape', `"content":[],"cont\\u0065nt":[]`],
+  ['in half', `"content":[{]`],
+])('an answer with content %s is not valid', async (_title, content) => {
+  const { outcome } = await asked([text(200, `{${content},${JSON.stringify(SUCCESS).slice(1)}`)])
+  expect(outcome).toMatchObject({ code: 'WORKER_DIED', error: expect.stringMatching(/not valid/) })
+})
+
+test('content whose name has an escape is content', async () => {
+  const { outcome } = await asked([
+    text(200, `{"cont\\u0065nt":${JSON.stringify([PART])},${JSON.stringify(SUCCESS).slice(1)}`),
+  ])
+  expect(outcome).toEqual({ text: 'cloudy', ...FACTS, made: [MADE] })
+})
+
+test('a text that looks like content is none', async () => {
+  const printed = `"content":[${JSON.stringify(PART)}]`
+  const { outcome } = await asked([
+    json({ ...withValue({ printed }), log: { text: printed, truncated: false } }),
+  ])
+  expect(outcome).toEqual({
+    ...FACTS,
+    json: JSON.stringify({ printed }),
+    log: { text: printed, truncated: false },
+  })
+})
+
+test('a failure has no content', async () => {
+  const failure = { ...SUCCESS, outcome: 'failure', code: 'TOOL_RAISED', error: 'No.', content: [PART] }
+  const { outcome } = await asked([json(failure)])
+  expect(outcome).toEqual({ code: 'TOOL_RAISED', error: 'No.', ...FACTS })
+})
 
 test.each([
   ['a value', withValue({ a: [1] }), { json: '{"a":[1]}' }],
@@ -107,6 +187,18 @@ test('an answer is read with its fields in any order, and with fields that nobod
         isolation: 'L2',
       })
   }
+})
+
+test('the kind of an exception is read only where a tool has raised one, and only if it is known', async () => {
+  const { outcome: _outcome, text: _text, ...facts } = SUCCESS
+  const answered = async (code: string, kind: unknown) => {
+    const body = { outcome: 'failure', code, error: 'No.', kind, ...facts }
+    return (await asked([(_req, res) => res.end(JSON.stringify(body))])).outcome
+  }
+  expect(await answered('TOOL_RAISED', 'network')).toMatchObject({ code: 'TOOL_RAISED', kind: 'network' })
+  for (const kind of ['generic', 'other', 1, null, ['network']])
+    expect(await answered('TOOL_RAISED', kind)).not.toHaveProperty('kind')
+  expect(await answered('MEMORY_LIMIT', 'network')).not.toHaveProperty('kind')
 })
 
 test('a value is taken as it stands, numbers and all, and never parsed', async () => {

@@ -23,7 +23,7 @@ test('the build keeps a folder in all shapes of the original engine as it is', a
   expect(copy.write()).toMatchObject({ status: 0, stderr: '' })
   const { definitions, skipped } = await copy.layer()
   expect(skipped).toEqual([])
-  const own = ['load_tools', 'search_tools']
+  const own = ['load_tools', 'read_artifact', 'search_tools']
   expect(definitions.map(({ name }) => name).toSorted()).toEqual([...names, ...own].toSorted())
 }, 60_000)
 

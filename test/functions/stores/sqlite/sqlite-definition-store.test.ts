@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals'
+import { grantsDigest } from '@toolrack/contract'
 import { readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -115,7 +116,7 @@ test('a database of the version before gets its new columns, and its records sta
       ALTER TABLE module_versions DROP COLUMN environment; PRAGMA user_version = 6`)
     database.close()
     const store = new SqliteDefinitionStore(path)
-    const { grants: _grants, grantsDigest: _digest, consent: _consent, ...rest } = before ?? {}
+    const { grants, grantsDigest: digest, consent, created: _created, ...rest } = before ?? {}
     expect(await store.module(layer, 'm')).toStrictEqual(rest)
     expect((await store.writeModule(layer, putModule('m', ['a'], 'text'), by('ann'))).outcome).toBe(
       'unchanged',
@@ -123,7 +124,10 @@ test('a database of the version before gets its new columns, and its records sta
     const lock = lockOf('1.0')
     await store.writeModule(layer, putModule('m', ['a'], 'text', { lock }), by('ann'))
     expect(await store.module(layer, 'm')).toStrictEqual({
-      ...before,
+      ...rest,
+      grants,
+      grantsDigest: digest,
+      consent,
       environment: lock.digest,
       revision: expect.any(String),
     })
@@ -138,7 +142,9 @@ const OF_LAYER = 'layer = layers.layer'
 const PRESENT_VERSIONS = `versions WHERE ${OF_LAYER} AND NOT EXISTS (SELECT 1 FROM past_versions
   WHERE past_versions.layer = versions.layer AND past_versions.revision = versions.revision AND past_versions.name = versions.name)`
 
-/** The number of deleted modules. A deleted module has no row in `modules`, but it counts as long as it has a version. */
+/**
+ * The number of deleted modules without a revocation. They have no row in `modules`, but count as long as they have a version.
+ */
 const DELETED_MODULES = `(SELECT count(DISTINCT name) FROM module_versions WHERE ${OF_LAYER} AND NOT EXISTS
   (SELECT 1 FROM modules WHERE modules.layer = module_versions.layer AND modules.name = module_versions.name))`
 
@@ -170,6 +176,7 @@ async function writeAtRandom(store: SqliteDefinitionStore): Promise<void> {
   const limits = { bytesMax: 60_000, deletedMax: 3 }
   const random = (below: number): number => ((seed = (seed * 48_271) % 2_147_483_647) >>> 8) % below
   let seed = 7
+  const consent = { digest: grantsDigest([]), by: 'x', at: '', isRevoked: true }
   for (let index = 0; index < 400; index += 1) {
     const layer = { kind: 'user', uid: random(2) === 0 ? 'ann' : 'bob' } as const
     const name = `t${random(9)}`
@@ -180,9 +187,10 @@ async function writeAtRandom(store: SqliteDefinitionStore): Promise<void> {
       () =>
         store.writeModule(layer, putModule(name, ['a', 'b'], `${text}${random(3)}`), by('x', 1_000, limits)),
       () => store.writeModule(layer, putModule(name, ['a'], { '__init__.py': text }), by('x', 1_000, limits)),
+      () => store.writeModule(layer, putModule(name, ['a'], text, { consent }), by('x', 1_000, limits)),
       () => store.writeModule(layer, removeModule(name), by('x', 1_000, limits)),
     ]
-    await writes[random(5)]?.().catch((error: unknown) => expect(error).toHaveProperty('code'))
+    await writes[random(6)]?.().catch((error: unknown) => expect(error).toHaveProperty('code'))
   }
 }
 

@@ -1,7 +1,8 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '@toolrack/contract'
+import { isJsonObject, jsonPointer, type JsonObject, type JsonValue } from '@toolrack/contract'
 import { isUtf8 } from 'node:buffer'
 import { readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { basename, resolve } from 'node:path'
+import type { ArgumentFile } from '../../../catalog/definitions/runner.ts'
 import { readJson } from '../../../json/read-json.ts'
 import { EXIT } from '../start-error.ts'
 import { AuthorError } from './author-error.ts'
@@ -13,8 +14,8 @@ const DEPTH_MAX = 64
 /**
  * Makes the arguments of a call from the words of a command and from `whole`, the JSON of an object. A word is `key=value`,
  * `key=@file`, `key:=json` or `key:=@file`. The value after `=` is a text if the tool's `parameters` allow a text or do not name
- * a type. Otherwise it is JSON. A file is encoded if the parameter takes bytes in base64. Throws an AuthorError that names the
- * word.
+ * a type. Otherwise it is JSON. A file is encoded if the parameter takes bytes in base64. If the parameter takes an artifact, the
+ * value is the name of the file, and `filesOf` reads the file. Throws an AuthorError that names the word.
  */
 export function argumentsOf(
   words: readonly string[],
@@ -28,6 +29,16 @@ export function argumentsOf(
     given.set(key, valueOf(key, isJson, text, parameters))
   }
   return Object.fromEntries(given)
+}
+
+/** Reads the files of the words `key=@file` whose parameters take an artifact. Throws an AuthorError that names the word. */
+export function filesOf(words: readonly string[], parameters: JsonObject): readonly ArgumentFile[] {
+  return words.flatMap((word) => {
+    const { key, isJson, text } = partsOf(word)
+    if (isJson || !text.startsWith('@') || !isArtifact(schemaOf(key, parameters))) return []
+    const path = text.slice(1)
+    return [{ pointer: jsonPointer([key]), name: basename(path), bytes: fileBytes(key, path) }]
+  })
 }
 
 /** Parses the JSON text of an option, which must be an object. */
@@ -48,8 +59,8 @@ function partsOf(word: string): { readonly key: string; readonly isJson: boolean
 
 function valueOf(key: string, isJson: boolean, text: string, parameters: JsonObject): JsonValue {
   const path = text.startsWith('@') ? text.slice(1) : undefined
-  const { properties } = parameters
-  const schema = isJsonObject(properties) && Object.hasOwn(properties, key) ? properties[key] : undefined
+  const schema = schemaOf(key, parameters)
+  if (path !== undefined && !isJson && isArtifact(schema)) return basename(path)
   if (path !== undefined && !isJson && isBase64(schema, parameters))
     return fileBytes(key, path).toString('base64')
   const content = path === undefined ? text : fileText(key, path)
@@ -57,6 +68,14 @@ function valueOf(key: string, isJson: boolean, text: string, parameters: JsonObj
   const types = [...typesOf(schema, parameters)]
   if (types.length === 0 || types.includes('string')) return content
   return jsonOf(`'${key}'`, content, types.join(' or '))
+}
+
+function schemaOf(key: string, { properties }: JsonObject): JsonValue | undefined {
+  return isJsonObject(properties) && Object.hasOwn(properties, key) ? properties[key] : undefined
+}
+
+function isArtifact(schema: JsonValue | undefined): boolean {
+  return isJsonObject(schema) && schema['format'] === 'artifact'
 }
 
 function fileBytes(key: string, path: string): Buffer {

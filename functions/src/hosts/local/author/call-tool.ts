@@ -11,7 +11,7 @@ import { Catalog } from '../../../catalog/views/catalog.ts'
 import type { LayerSource, StoredDefinition } from '../../../catalog/views/layer-source.ts'
 import type { AdmittedModule } from '../../../catalog/definitions/admit-module.ts'
 import { contentOf, mainFile } from '../../../catalog/definitions/module-content.ts'
-import type { Runner } from '../../../catalog/definitions/runner.ts'
+import type { ArgumentFile, Runner } from '../../../catalog/definitions/runner.ts'
 import { ArgumentValidator } from '../../../catalog/schemas/argument-validator.ts'
 import { StoredSecrets } from '../../../redaction/stored-secrets.ts'
 import { AUTHOR } from './check-module.ts'
@@ -21,6 +21,8 @@ export type ToolCallRequest = {
   readonly name: string
   readonly arguments: JsonObject
   readonly context: JsonObject
+  /** The files for arguments that take an artifact. */
+  readonly attached?: readonly ArgumentFile[]
   /** The values of the secrets that the tool names. */
   readonly secrets: ReadonlyMap<string, string>
   /** The deadline of the call, which replaces the deadline in the spec. */
@@ -32,12 +34,12 @@ export type ToolCallRequest = {
 export async function callTool(
   { runner, log, callLimits }: Pick<AuthorSession, 'runner' | 'log' | 'callLimits'>,
   module: AdmittedModule,
-  { deadlineMs, secrets, listen, ...request }: ToolCallRequest,
+  { deadlineMs, secrets, attached, listen, ...request }: ToolCallRequest,
 ): Promise<Invocation> {
   const validator = new ArgumentValidator({ log })
   const invoker = new Invoker({
     catalog: catalogOf(module),
-    steps: stepsWith(secrets),
+    steps: stepsWith(secrets, attached),
     validator,
     runner: withDeadline(runner, deadlineMs),
     sourceOf: () => Promise.resolve({ ...contentOf(module), lock: module.lock }),
@@ -60,10 +62,13 @@ export async function callTool(
 }
 
 /**
- * The steps that features add to a call. The secrets come from the command. A call from the terminal is no dry run, and has no
- * rules, approval or idempotency key.
+ * The steps that features add to a call. The secrets and the files come from the command. A call from the terminal is no dry
+ * run, and has no rules, approval or idempotency key.
  */
-function stepsWith(secrets: ReadonlyMap<string, string>): FeatureSteps {
+function stepsWith(
+  secrets: ReadonlyMap<string, string>,
+  attached: readonly ArgumentFile[] = [],
+): FeatureSteps {
   const given = { values: Object.fromEntries(secrets), stored: new StoredSecrets(secrets.values()) }
   return {
     'load the secrets': loadSecrets(() => (secrets.size > 0 ? Promise.resolve(given) : undefined)),
@@ -72,6 +77,7 @@ function stepsWith(secrets: ReadonlyMap<string, string>): FeatureSteps {
     'end a dry run': (call, next) => next(call),
     'run at most once': (call, next) => next(call),
     'await the approval': (call, next) => next(call),
+    'keep the content': (call, next) => next(attached.length > 0 ? { ...call, attached } : call),
   }
 }
 

@@ -3,7 +3,7 @@ import { harmless } from '../../../log.ts'
 import { ConfigError, configFaults } from '../../../settings/variables.ts'
 import { jsonOf } from '../../../json/json-text.ts'
 import { pythonChoice } from '../open-runner.ts'
-import { argumentsOf, objectOf } from './argument-words.ts'
+import { argumentsOf, filesOf, objectOf } from './argument-words.ts'
 import { AuthorError } from './author-error.ts'
 import { openSession, type AuthorSession } from './author-session.ts'
 import { callTool } from './call-tool.ts'
@@ -13,6 +13,7 @@ import { grantsOfModule } from './grant-lines.ts'
 import { PrintedLines } from './printed-lines.ts'
 import { readModule } from './read-module.ts'
 import { isAllGood, reportLines } from './report-lines.ts'
+import { saveMade } from './save-made.ts'
 import { terminalText } from './terminal-text.ts'
 import { toolNamed } from './tool-named.ts'
 
@@ -25,6 +26,8 @@ type Request = {
   readonly arguments?: string
   readonly context?: string
   readonly timeout?: string
+  /** The folder for the images and files of the result. */
+  readonly save?: string
   /** The names of secrets. No argument has their values. */
   readonly secrets: readonly string[]
   readonly json?: boolean
@@ -97,17 +100,24 @@ async function call(request: Request): Promise<Work> {
     const tool = toolNamed(checked.module, named)
     const { name, parameters } = tool.definition.function
     const secrets = secretsFor(tool, givenValues)
-    const given = argumentsOf(named === undefined ? words : words.slice(1), request.arguments, parameters)
+    const own = named === undefined ? words : words.slice(1)
+    const given = argumentsOf(own, request.arguments, parameters)
     const printed = new PrintedLines(process.stderr)
-    const { result, log } = await callTool(session, checked.module, {
+    const {
+      result,
+      log,
+      made = [],
+    } = await callTool(session, checked.module, {
       name,
       arguments: given,
+      attached: filesOf(own, parameters),
       context,
       secrets,
       deadlineMs: timeout === undefined ? undefined : Math.max(1, Math.round(Number(timeout) * 1_000)),
       listen: (event) => printed.take(event),
     })
     printed.end(log)
+    for (const line of saveMade(made, request.save)) console.error(harmless(line))
     const { resultType, textResultForLlm: text } = result
     const code = resultType === 'success' ? 0 : 1
     if (json) return { code, stdout: jsonOf(result) }

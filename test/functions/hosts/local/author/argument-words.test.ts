@@ -1,7 +1,11 @@
 import { expect, test } from '@jest/globals'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { argumentsOf, objectOf } from '../../../../../functions/src/hosts/local/author/argument-words.ts'
+import {
+  argumentsOf,
+  filesOf,
+  objectOf,
+} from '../../../../../functions/src/hosts/local/author/argument-words.ts'
 import { AuthorError } from '../../../../../functions/src/hosts/local/author/author-error.ts'
 import { temporaryFolder } from '../../../../support/temporary-folder.ts'
 
@@ -55,6 +59,21 @@ test('a value behind @ is what a file holds, as text or as JSON', () => {
   ])
   writeFileSync(path, new Uint8Array([0xff, 0xfe]))
   expect(() => read(`text=@${path}`)).toThrow(/^'text': the file .* cannot be read \(it is not UTF-8\)\./)
+})
+
+test('a file for an argument that takes an artifact is attached, and its name is the value', () => {
+  using folder = temporaryFolder()
+  const path = join(folder.path, 'table.csv')
+  writeFileSync(path, new Uint8Array([0xff, 0x00]))
+  const parameters = { type: 'object', properties: { 'a/b': { type: 'string', format: 'artifact' }, n: {} } }
+  const words = [`a/b=@${path}`, 'n=1']
+  expect(argumentsOf(words, undefined, parameters)).toEqual({ 'a/b': 'table.csv', n: '1' })
+  const bytes = Buffer.from([0xff, 0x00])
+  expect(filesOf(words, parameters)).toEqual([{ pointer: '/a~1b', name: 'table.csv', bytes }])
+  expect(filesOf(['a/b=art_1', 'a/b:="x"'], parameters)).toEqual([])
+  expect(() => filesOf(['a/b=@missing.csv'], parameters)).toThrow(
+    /^'a\/b': the file missing\.csv cannot be read/,
+  )
 })
 
 test('a file for an argument of bytes is sent in base64, whatever it holds', () => {
