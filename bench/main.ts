@@ -4,24 +4,29 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { autocannon } from './generator/autocannon.ts'
 import { findWrk } from './generator/wrk.ts'
+import { artifacts } from './cases/artifacts.ts'
 import { besideHostile } from './cases/beside-hostile.ts'
 import { clientFallback } from './cases/client-fallback.ts'
 import { cold } from './cases/cold.ts'
 import { audit } from './cases/audit.ts'
 import { convertedCall } from './cases/converted-call.ts'
+import { dispatch } from './cases/dispatch.ts'
 import { filter } from './cases/filter.ts'
 import { firestore } from './cases/firestore.ts'
 import { firstAnswer } from './cases/first-answer.ts'
 import { callEvents } from './cases/call-events.ts'
+import { callParts } from './cases/call-parts.ts'
 import { firstCall } from './cases/first-call.ts'
 import { governedCall } from './cases/governed-call.ts'
 import { hostile } from './cases/hostile.ts'
-import { invoke } from './cases/invoke.ts'
 import { isolatedCall } from './cases/isolated-call.ts'
 import { isolatedThroughput } from './cases/isolated-throughput.ts'
+import { limits } from './cases/limits.ts'
 import { list } from './cases/list.ts'
 import { memory } from './cases/memory.ts'
+import { memoryOfCalls } from './cases/memory-of-calls.ts'
 import { notModified } from './cases/not-modified.ts'
+import { overload } from './cases/overload.ts'
 import { packages } from './cases/packages.ts'
 import { budget } from './cases/budget.ts'
 import { search } from './cases/search.ts'
@@ -29,6 +34,8 @@ import { secondInstance } from './cases/second-instance.ts'
 import { changes } from './cases/changes.ts'
 import { runnerStart } from './cases/runner-start.ts'
 import { secondStart } from './cases/second-start.ts'
+import { statistics } from './cases/statistics.ts'
+import { warmCall } from './cases/warm-call.ts'
 import { resultOf, saveResult } from './measure/result.ts'
 import type { Result } from './measure/result.ts'
 import { circumstancesOf, HEADER, rowsOf, savePage } from './measure/table.ts'
@@ -38,6 +45,7 @@ const CASES = {
   'not-modified': notModified,
   filter,
   memory,
+  'memory-of-calls': memoryOfCalls,
   'second-start': secondStart,
   firestore,
   cold,
@@ -47,7 +55,10 @@ const CASES = {
   audit,
   'governed-call': governedCall,
   'converted-call': convertedCall,
-  invoke,
+  'warm-call': warmCall,
+  'call-parts': callParts,
+  statistics,
+  dispatch,
   'call-events': callEvents,
   'isolated-throughput': isolatedThroughput,
   'first-call': firstCall,
@@ -56,9 +67,12 @@ const CASES = {
   'runner-start': runnerStart,
   hostile,
   'beside-hostile': besideHostile,
+  limits,
+  overload,
   'client-fallback': clientFallback,
   search,
   budget,
+  artifacts,
 }
 
 /**

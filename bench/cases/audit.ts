@@ -17,7 +17,7 @@ import { timedRounds } from '../measure/timed-rounds.ts'
 
 const RECORDS = 100_000
 const CALLS = 300
-/** The most time that a record may add to a warm call, in microseconds. All steps of a call together may add 600. */
+/** The most time that a record may add to a warm call, in microseconds. All steps of a call together may add 300. */
 const RECORD_US_MAX = 300
 /** The most time for the verification of RECORDS records, in microseconds. */
 const VERIFY_US_MAX = 2_000_000

@@ -49,7 +49,7 @@ export function besideHostile(
       const samples = new Map<string, Sample>()
       for (const each of CASES) {
         const { attack } = each
-        const [alone, besideIt] = await withEmbeddedServer(folder, { python, env: tokens.env }, (url) =>
+        const [alone, besideIt] = await withEmbeddedServer(folder, { python, env: tokens.env }, ({ url }) =>
           aloneAndBeside(each, url, tokens, seconds),
         )
         console.error(attack.name, JSON.stringify(besideIt))

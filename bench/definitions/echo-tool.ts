@@ -33,6 +33,15 @@ export function callOf(module: string, tool = 'echo'): Invocation & { readonly s
   return invocation(module, tool, readFileSync(join(TOOLS, `${module}.py`), 'utf8'))
 }
 
+/** A module like one of the tools, under the name `{module}_reused`: one process may serve several of its calls. */
+export function reusedModule(module: string): { readonly name: string; readonly source: string } {
+  const name = `${module}_reused`
+  const source = callOf(module)
+    .source.replaceAll(`"${module}:`, `"${name}:`)
+    .replace('"handler": echo,', '"handler": echo,\n        "reuse": True,')
+  return { name, source }
+}
+
 /** A call of a module, with the source of the module. */
 export function invocation(
   module: string,

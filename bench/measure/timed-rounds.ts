@@ -9,7 +9,7 @@ export const PAUSE_MS = 8
 export type Contender = {
   readonly name: string
   readonly calls: number
-  /** The pause before each call. */
+  /** The pause before each call. With 0, a call follows as soon as the call before it was answered. */
   readonly pauseMs?: number
   readonly call: () => Promise<unknown>
 }
@@ -26,16 +26,21 @@ export async function timedRounds(contenders: readonly Contender[], count: numbe
 }
 
 /**
- * Times calls in turns: each contender makes one call, then each makes its next call. So other work of the machine changes the times
- * of all contenders alike, and small differences can be measured.
+ * Times calls in turns: each contender makes `atATime` calls, then each makes its next calls. So other work of the machine changes the
+ * times of all contenders alike, and small differences can be measured.
  */
-export async function timedInTurns(contenders: readonly Contender[], count: number): Promise<Round[]> {
+export async function timedInTurns(
+  contenders: readonly Contender[],
+  count: number,
+  atATime = 1,
+): Promise<Round[]> {
   const rounds: Round[] = []
   while (rounds.length < count) {
     const times = new Map(contenders.map(({ name }) => [name, [] as number[]]))
-    for (let turn = 0; contenders.some(({ calls }) => turn < calls); turn += 1)
+    for (let made = 0; contenders.some(({ calls }) => made < calls); made += atATime)
       for (const { name, calls, pauseMs, call } of contenders)
-        if (turn < calls) times.get(name)?.push(await timeOf(call, pauseMs))
+        for (let next = made; next < Math.min(calls, made + atATime); next += 1)
+          times.get(name)?.push(await timeOf(call, pauseMs))
     rounds.push(Object.fromEntries([...times].map(([name, timesUs]) => [name, timesSample(timesUs)])))
   }
   return rounds
@@ -55,7 +60,7 @@ async function timesOf({ calls, pauseMs, call }: Contender): Promise<readonly nu
 
 /** The microseconds that a call takes after a pause. */
 async function timeOf(call: Contender['call'], pauseMs = PAUSE_MS): Promise<number> {
-  await pause(pauseMs)
+  if (pauseMs > 0) await pause(pauseMs)
   const startedMs = performance.now()
   await call()
   return (performance.now() - startedMs) * 1_000

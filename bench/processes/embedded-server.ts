@@ -2,47 +2,66 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Readable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { compileCache } from '../../scripts/toolchain/checkout.mjs'
+import { servingOptions } from '../../scripts/toolchain/serving.mjs'
 
-const MAIN = fileURLToPath(new URL('../../functions/src/local.ts', import.meta.url))
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+
+/** An embedded server. It has a token if there is only one user. */
+export type EmbeddedServer = { readonly url: string; readonly token?: string; readonly pid: number }
+
+type Options = {
+  readonly python: string
+  readonly env?: NodeJS.ProcessEnv
+  /** The folder of another version of Toolrack. */
+  readonly checkout?: string
+}
 
 /**
- * Calls `work` with the URL of an embedded server, which has its own runner, as under `npm start`. The server is not pinned to a
- * core. Stops the server when the work ends.
+ * Calls `work` with an embedded server, which has its own runner, as under `npm start`. The server is not pinned to a core. Stops the
+ * server when the work ends.
  */
 export async function withEmbeddedServer<T>(
   folder: string,
-  { python, env }: { readonly python: string; readonly env: Readonly<Record<string, string>> },
-  work: (url: string) => Promise<T>,
+  { python, env, checkout = ROOT }: Options,
+  work: (server: EmbeddedServer) => Promise<T>,
 ): Promise<T> {
   const data = mkdtempSync(join(folder, 'data-'))
+  const main = join(checkout, 'functions/src/local.ts')
   const child = spawn(
     process.execPath,
-    ['--disable-warning=ExperimentalWarning', MAIN, `--python=${python}`],
+    ['--disable-warning=ExperimentalWarning', ...servingOptions, main, `--python=${python}`],
     {
-      env: { PATH: process.env['PATH'], HOME: data, PORT: '0', TOOLRACK_DATA: data, ...env },
+      env: { PATH: process.env['PATH'], HOME: data, PORT: '0', TOOLRACK_DATA: data, ...compileCache, ...env },
       stdio: ['ignore', 'pipe', 'ignore'],
     },
   )
   const exited = once(child, 'exit')
   try {
-    const url = await Promise.race([urlIn(child.stdout), exited.then(() => undefined)])
-    if (url === undefined) throw new Error('the embedded server ended before it was ready')
-    await runnerReady(url)
-    return await work(url)
+    const address = await Promise.race([addressIn(child.stdout), exited.then(() => undefined)])
+    if (address === undefined || child.pid === undefined)
+      throw new Error('the embedded server ended before it was ready')
+    await runnerReady(address.url)
+    return await work({ ...address, pid: child.pid })
   } finally {
     child.kill('SIGKILL')
     await exited
   }
 }
 
-async function urlIn(banner: AsyncIterable<Buffer>): Promise<string | undefined> {
+async function addressIn(banner: Readable): Promise<Omit<EmbeddedServer, 'pid'> | undefined> {
   let said = ''
-  for await (const part of banner) {
+  // The stream stays open, because the server may print more later.
+  for await (const part of banner.iterator({ destroyOnReturn: false })) {
     said += String(part)
     const url = /is ready at (http:\S+)/.exec(said)?.[1]
-    if (url !== undefined) return url
+    // The last line of the banner. The token stands before it.
+    if (url === undefined || !said.includes('Ctrl-C stops the server.')) continue
+    const token = /^token: (\S+)$/m.exec(said)?.[1]
+    return { url, ...(token !== undefined && { token }) }
   }
   return undefined
 }

@@ -54,10 +54,10 @@ function count(runner: number, folder: string): Counts {
   }
 }
 
-type Process = { readonly pid: number; readonly parent: number; readonly session: number }
+export type Process = { readonly pid: number; readonly parent: number; readonly session: number }
 
 /** The processes below the runner. Those that have ended but are not reaped are included, because they are a leak. */
-function processesBelow(runner: number): readonly Process[] {
+export function processesBelow(runner: number): readonly Process[] {
   const all = readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? processOf(Number(name)) : []))
   const found: Process[] = []
   for (let level = [runner]; level.length > 0;) {
