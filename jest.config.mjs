@@ -34,7 +34,7 @@ const leftOut = [...(isQuick === 'true' ? deepSuites : []), ...(isWhole === 'tru
 
 export default {
   // More workers than processors, because suites wait for servers most of their time. A number: jest reads '150%' as 150.
-  maxWorkers: Math.ceil(availableParallelism() * 1.5),
+  maxWorkers: Math.ceil(availableParallelism() * 2),
   testSequencer: '<rootDir>/test/support/long-suites-first.mjs',
   // What a test waits for comes late on a machine that does much else.
   testTimeout: 120_000,

@@ -3,7 +3,7 @@ import { readArguments } from './toolchain/arguments.mjs'
 import { compileCache, prepare, root, runWithNode } from './toolchain/checkout.mjs'
 import { stopSignal } from './toolchain/child.mjs'
 import { preparePython } from './toolchain/python-environment.mjs'
-import { servingEnvironment } from './toolchain/serving.mjs'
+import { servingEnvironment, servingOptions } from './toolchain/serving.mjs'
 import { runCommand } from './toolchain/setup-error.mjs'
 import { supervise } from './toolchain/supervise.mjs'
 
@@ -36,5 +36,6 @@ await runCommand(async () => {
   if (values['print-config']) return (await runWithNode(node, [...service, '--print-config'], { env })).code
   const { python, missing } = await preparePython('runtime')
   const runner = python ? `--python=${python}` : `--no-python=${missing}`
-  return supervise(node, [...service, '--parent-pipe=3', runner], { signal: stopSignal(), env })
+  const args = [...servingOptions, ...service, '--parent-pipe=3', runner]
+  return supervise(node, args, { signal: stopSignal(), env })
 })

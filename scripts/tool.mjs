@@ -28,7 +28,8 @@ const command = {
       runs one tool of the file in the sandbox. The name of the tool may be left out if the file has only one
 
 A value is read as the type that the tool's parameters state: text stays text, everything else is JSON.
-key:=JSON is always JSON, and key=@FILE is what the file holds, in base64 for an argument of bytes.
+key:=JSON is always JSON, and key=@FILE is what the file holds, in base64 for an argument of bytes. An argument with
+"format": "artifact" gets a copy of the file.
 --secret NAME gives the tool a secret: the value of the variable TOOLRACK_SECRET_NAME, or what you type when the terminal asks for it.
 The exit code is 0 if all is well, 1 if the module or the call failed, and 2 if the command is not one of these.`,
   options: {
@@ -47,6 +48,7 @@ The exit code is 0 if all is well, 1 if the module or the call failed, and 2 if 
       rule: 'the name of a secret: capital letters, digits and _, such as API_KEY',
       accepts: (text) => secretName.test(text),
     },
+    save: { takes: 'FOLDER', about: 'call: writes the images and files of the result into this folder' },
     packages: {
       takes: 'NAMES',
       about: 'new: the packages that the module asks for, with commas between them',
@@ -61,6 +63,7 @@ const onlyFor = {
   context: ['call'],
   timeout: ['call'],
   secret: ['call'],
+  save: ['call'],
   packages: ['new'],
   json: ['check', 'call'],
 }

@@ -5,6 +5,13 @@ import { SetupError } from './setup-error.mjs'
 /** The environment variable that marks the processes of a server with its checkout. Processes that they start inherit it. */
 const mark = 'SERVES_CHECKOUT'
 
+/**
+ * The options of Node for a server. Without a limit, V8 lets the space for new objects grow to 134 MB, and does not give it back. 16 MB
+ * for each half cost no measurable processor time, even during writes of hundreds of definitions. The container's command in
+ * functions/Dockerfile has the same option.
+ */
+export const servingOptions = ['--max-semi-space-size=16']
+
 /** The environment for a server of this checkout, by which `refuseWhileServing` finds the server. */
 export function servingEnvironment(root) {
   return { [mark]: resolve(root) }

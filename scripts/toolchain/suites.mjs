@@ -39,8 +39,8 @@ export const jestPackageSuites = packageSuites.filter((path) => !path.startsWith
 export const pythonPackageSuites = packageSuites.filter((path) => path.startsWith(pythonTests))
 
 /**
- * Runs jest. With `isQuick`, `deepSuites` are left out, and with `isWhole` the suites that need a package index. Resolves to `outcome`, `interruptedBy`, and `missing`: sentences about the
- * suites that this machine cannot run.
+ * Runs jest. With `isQuick`, `deepSuites` are left out, and with `isWhole` the suites that need a package index. Resolves to
+ * `outcome`, `interruptedBy`, and `missing`: sentences about the suites that this machine cannot run.
  */
 export function runJest(node, args, { ci, isQuick = false, isWhole = false }) {
   return inTestFolder(async (folder, env) => {

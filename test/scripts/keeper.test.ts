@@ -22,6 +22,7 @@ async function keep(...args: string[]): Promise<{ keeper: ChildProcess; left: ()
   keeper.stdio[3]?.on('error', () => undefined)
   await once(keeper.stdout ?? keeper, 'data')
   const left = (): number[] => processesWith(`${marker}=${mark}`)
+  await until(() => left().length >= 3)
   expect(left()).toHaveLength(3)
   return { keeper, left }
 }

@@ -17,6 +17,7 @@ const rich = {
   tags: ['a', 'b'],
   annotations: { title: 'Made', readOnlyHint: true },
   limits: { timeoutSeconds: 3 },
+  onFailure: { retry: { times: 1 }, network: { fallbackTools: [{ name: 'ECHO' }], ask: true } },
   sealed: false,
 }
 const typed = {
