@@ -70,21 +70,29 @@ async function json(path: string): Promise<Record<string, unknown>> {
   return (await answer.json()) as Record<string, unknown>
 }
 
-/** Every place that one call reaches. */
-async function placesOfACall(): Promise<readonly string[]> {
-  const call = await approvedCall('whole')
+/**
+ * The places that one call reaches, and a digest of what a kill would leave at each. A killed process leaves nothing but files, so
+ * a kill at a place with the same files as at the place before is the same kill again.
+ */
+async function placesOfACall(text: string) {
+  const call = await approvedCall(text)
+  for (const name of ['reached', 'left']) rmSync(file(name), { force: true })
   killAt('nowhere')
   expect(await endOf(call)).toBe('run')
   killAt('')
-  return lines('reached')
+  const [places, left] = [lines('reached'), lines('left')]
+  const different = places.filter((_place, at) => at === 0 || left[at] !== left[at - 1])
+  return { places, left, different, stored: places.filter((place) => place.startsWith('after commit')) }
 }
-const places = await placesOfACall()
-/**
- * The places at which other files are left than at the place before. A killed process leaves nothing else, so a kill at the places
- * between them is the same kill again.
- */
-const left = lines('left')
-const differentPlaces = places.filter((_place, at) => at === 0 || left[at] !== left[at - 1])
+
+/** On a busy machine, a record of an earlier request can be written during the call. Then another call is looked at. */
+async function placesOfACallAlone() {
+  for (let attempt = 1; ; attempt += 1) {
+    const found = await placesOfACall(`whole ${attempt}`)
+    if (attempt === 5 || found.stored.every((place) => found.different.includes(place))) return found
+  }
+}
+const { places, left, different: differentPlaces, stored } = await placesOfACallAlone()
 /** The names of the steps, as the service itself has made them from `steps.ts`. */
 const steps = lines('onions')
   .map((line) => JSON.parse(line) as readonly string[])
@@ -94,10 +102,9 @@ test('a call with a key and an approval passes every step of the service, and co
   expect(steps.length).toBeGreaterThan(10)
   const around = steps.flatMap((name) => [`before: ${name}`, `after: ${name}`])
   expect(around.filter((place) => !places.includes(place))).toEqual([])
-  expect(places.filter((place) => place.startsWith('after commit')).length).toBeGreaterThanOrEqual(6)
+  expect(stored.length).toBeGreaterThanOrEqual(6)
   expect(new Set(places).size).toBe(places.length)
   expect(left).toHaveLength(places.length)
-  const stored = places.filter((place) => place.startsWith('after commit'))
   expect(differentPlaces).toEqual(expect.arrayContaining([...stored, 'in the run']))
 })
 
